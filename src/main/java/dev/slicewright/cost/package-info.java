@@ -1,0 +1,5 @@
+/** Placeholder. */
+@NullMarked
+package dev.slicewright.cost;
+
+import org.jspecify.annotations.NullMarked;

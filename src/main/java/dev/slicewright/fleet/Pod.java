@@ -1,0 +1,358 @@
+package dev.slicewright.fleet;
+
+import dev.slicewright.SliceId;
+import dev.slicewright.topology.CellSet;
+import dev.slicewright.topology.Footprint;
+import dev.slicewright.topology.TpuTopology;
+import java.util.Collection;
+import java.util.Collections;
+import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One pod of a fleet: its topology, labels, health, cordons and running slices. Immutable, safe to
+ * share.
+ */
+public final class Pod {
+
+  private final String id;
+  private final TpuTopology topology;
+  private final Map<String, String> labels;
+  private final HealthPolicy policy;
+  private final Map<Part, Health> reported;
+  private final Set<Part> cordons;
+  private final boolean cordoned;
+  private final CellSet busy;
+  private final PersistentMap<SliceId, RunningSlice> running;
+  private final PersistentMap<String, Hold> holds;
+  // Derived on first use; racing threads derive equal values.
+  private volatile @Nullable EffectiveHealth health;
+  private volatile @Nullable CellSet cordonedCells;
+
+  Pod(
+      String id,
+      TpuTopology topology,
+      Map<String, String> labels,
+      HealthPolicy policy,
+      Map<Part, Health> reported,
+      Set<Part> cordons,
+      boolean cordoned,
+      CellSet busy,
+      PersistentMap<SliceId, RunningSlice> running,
+      PersistentMap<String, Hold> holds) {
+    this.id = id;
+    this.topology = topology;
+    this.labels = labels;
+    this.policy = policy;
+    this.reported = reported;
+    this.cordons = cordons;
+    this.cordoned = cordoned;
+    this.busy = busy;
+    this.running = running;
+    this.holds = holds;
+  }
+
+  /**
+   * The pod's id.
+   *
+   * @return not empty
+   */
+  public String id() {
+    return id;
+  }
+
+  /**
+   * Its topology.
+   *
+   * @return the topology
+   */
+  public TpuTopology topology() {
+    return topology;
+  }
+
+  /**
+   * Its labels: location and whatever else requests select by.
+   *
+   * @return an unmodifiable map in key order
+   */
+  public Map<String, String> labels() {
+    return labels;
+  }
+
+  /**
+   * The parts that are not healthy, as reported.
+   *
+   * @return an unmodifiable map in the order reported
+   */
+  public Map<Part, Health> reportedHealth() {
+    return reported;
+  }
+
+  /**
+   * What the reported health means for slices.
+   *
+   * @return derived on first use, then kept
+   */
+  public EffectiveHealth health() {
+    EffectiveHealth h = health;
+    if (h == null) {
+      h = policy.derive(topology, reported);
+      health = h;
+    }
+    return h;
+  }
+
+  /**
+   * The cordoned parts, a cordon of the whole pod aside.
+   *
+   * @return an unmodifiable set in the order cordoned
+   */
+  public Set<Part> cordons() {
+    return cordons;
+  }
+
+  /**
+   * Whether the whole pod is cordoned.
+   *
+   * @return true if nothing new may be placed here
+   */
+  public boolean isCordoned() {
+    return cordoned;
+  }
+
+  /**
+   * The cells on which nothing new may be placed; all of them if the pod is cordoned.
+   *
+   * @return derived on first use, then kept
+   */
+  public CellSet cordonedCells() {
+    CellSet c = cordonedCells;
+    if (c == null) {
+      c = CellSet.empty(topology.cellCount());
+      if (cordoned) {
+        int[] all = new int[topology.cellCount()];
+        for (int i = 0; i < all.length; i++) {
+          all[i] = i;
+        }
+        c = c.with(all);
+      }
+      for (Part part : cordons) {
+        if (part instanceof Part.Chip chip) {
+          c = c.with(topology.cells(topology.hostOf(chip.chip())));
+        } else if (part instanceof Part.Host host) {
+          c = c.with(topology.cells(host.host()));
+        } else if (part instanceof Part.Cube cube) {
+          int first = topology.firstCell(cube.cube());
+          for (int i = 0; i < topology.hostsPerCube(); i++) {
+            c = c.with(first + i);
+          }
+        }
+      }
+      cordonedCells = c;
+    }
+    return c;
+  }
+
+  /**
+   * The cells that running slices take; holds are not in it.
+   *
+   * @return the cells
+   */
+  public CellSet busy() {
+    return busy;
+  }
+
+  /**
+   * The slices that run here, in the order of their ids.
+   *
+   * @return an unmodifiable collection
+   */
+  public Collection<RunningSlice> running() {
+    return Collections.unmodifiableCollection(running.values(null));
+  }
+
+  /**
+   * The holds on this pod, in the order of their ids; expired ones too.
+   *
+   * @return an unmodifiable collection
+   */
+  public Collection<Hold> holds() {
+    return Collections.unmodifiableCollection(holds.values(null));
+  }
+
+  /**
+   * The running slice that takes a cell.
+   *
+   * @param cell from 0 to the topology's cell count - 1
+   * @return the slice, or empty if the cell is free. O(slices of the pod)
+   */
+  public Optional<RunningSlice> runningAt(int cell) {
+    if (!busy.contains(cell)) {
+      return Optional.empty();
+    }
+    for (RunningSlice slice : running.values(null)) {
+      for (int c : topology.cells(slice.footprint())) {
+        if (c == cell) {
+          return Optional.of(slice);
+        }
+      }
+    }
+    return Optional.empty();
+  }
+
+  /**
+   * Chips that nothing runs on, failed and cordoned ones included.
+   *
+   * @return 0 or more
+   */
+  public int idleChips() {
+    return (topology.cellCount() - busy.cardinality()) * topology.chipsPerCell();
+  }
+
+  /**
+   * Chips that are neither taken nor failed nor cordoned; holds do not count.
+   *
+   * @return 0 or more
+   */
+  public int freeChips() {
+    CellSet failed = health().failedCells();
+    CellSet off = cordonedCells();
+    int cells = 0;
+    for (int i = 0; i < busy.wordCount(); i++) {
+      cells += Long.bitCount(busy.word(i) | failed.word(i) | off.word(i));
+    }
+    return (topology.cellCount() - cells) * topology.chipsPerCell();
+  }
+
+  // ---------------------------------------------------------------- changes, for Fleet
+
+  Pod place(RunningSlice slice, int[] cells) {
+    return copy(
+        reported, cordons, cordoned, busy.with(cells), running.with(slice.id(), slice), holds);
+  }
+
+  /** The same slice, changed in what does not move it. */
+  Pod replace(RunningSlice slice) {
+    return copy(reported, cordons, cordoned, busy, running.with(slice.id(), slice), holds);
+  }
+
+  Pod release(RunningSlice slice) {
+    return copy(
+        reported,
+        cordons,
+        cordoned,
+        busy.without(topology.cells(slice.footprint())),
+        running.without(slice.id()),
+        holds);
+  }
+
+  Pod hold(Hold hold) {
+    return copy(reported, cordons, cordoned, busy, running, holds.with(hold.id(), hold));
+  }
+
+  Pod dropHold(String hold) {
+    return copy(reported, cordons, cordoned, busy, running, holds.without(hold));
+  }
+
+  Pod report(Part part, Health value) {
+    Map<Part, Health> more = new LinkedHashMap<>(reported);
+    if (value == Health.HEALTHY) {
+      more.remove(part);
+    } else {
+      more.put(part, value);
+    }
+    return copy(Collections.unmodifiableMap(more), cordons, cordoned, busy, running, holds);
+  }
+
+  Pod cordon(Part part, boolean value) {
+    Set<Part> more = new LinkedHashSet<>(cordons);
+    if (value) {
+      more.add(part);
+    } else {
+      more.remove(part);
+    }
+    return copy(reported, Collections.unmodifiableSet(more), cordoned, busy, running, holds);
+  }
+
+  Pod cordon(boolean value) {
+    return copy(reported, cordons, value, busy, running, holds);
+  }
+
+  private Pod copy(
+      Map<Part, Health> newReported,
+      Set<Part> newCordons,
+      boolean newCordoned,
+      CellSet newBusy,
+      PersistentMap<SliceId, RunningSlice> newRunning,
+      PersistentMap<String, Hold> newHolds) {
+    Pod pod =
+        new Pod(
+            id,
+            topology,
+            labels,
+            policy,
+            newReported,
+            newCordons,
+            newCordoned,
+            newBusy,
+            newRunning,
+            newHolds);
+    if (newReported == reported) {
+      pod.health = health;
+    }
+    if (newCordons == cordons && newCordoned == cordoned) {
+      pod.cordonedCells = cordonedCells;
+    }
+    return pod;
+  }
+
+  HealthPolicy policy() {
+    return policy;
+  }
+
+  /**
+   * The health of a footprint of this pod.
+   *
+   * @param footprint a footprint
+   * @return failed, degraded or healthy
+   */
+  public Health healthOf(Footprint footprint) {
+    return health().of(topology, footprint);
+  }
+
+  @Override
+  public boolean equals(Object other) {
+    return this == other
+        || other instanceof Pod that
+            && id.equals(that.id)
+            && topology.equals(that.topology)
+            && labels.equals(that.labels)
+            && reported.equals(that.reported)
+            && cordons.equals(that.cordons)
+            && cordoned == that.cordoned
+            && busy.equals(that.busy)
+            && java.util.List.copyOf(running()).equals(java.util.List.copyOf(that.running()))
+            && java.util.List.copyOf(holds()).equals(java.util.List.copyOf(that.holds()));
+  }
+
+  @Override
+  public int hashCode() {
+    return id.hashCode();
+  }
+
+  @Override
+  public String toString() {
+    return id
+        + ": "
+        + topology
+        + ", "
+        + idleChips()
+        + " of "
+        + topology.chipCount()
+        + " chips idle";
+  }
+}

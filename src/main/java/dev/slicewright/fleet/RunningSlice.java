@@ -1,0 +1,275 @@
+package dev.slicewright.fleet;
+
+import dev.slicewright.InvalidInputException;
+import dev.slicewright.SliceId;
+import dev.slicewright.request.SliceRequest;
+import dev.slicewright.topology.Footprint;
+import dev.slicewright.topology.Shape;
+import dev.slicewright.topology.Twist;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.List;
+import java.util.Objects;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/** A slice that runs, with its request. Immutable, safe to share. */
+public final class RunningSlice {
+
+  private final Builder b;
+
+  private RunningSlice(Builder b) {
+    this.b = b;
+  }
+
+  /**
+   * A builder.
+   *
+   * @param request the request that it serves
+   * @param index which of the request's slices
+   * @param pod the id of its pod
+   * @param shape its shape, in its own order
+   * @param footprint where it runs
+   * @return a new builder
+   */
+  public static Builder builder(
+      SliceRequest request, int index, String pod, Shape shape, Footprint footprint) {
+    return new Builder(request, index, pod, shape, footprint);
+  }
+
+  /**
+   * The request's id and the index.
+   *
+   * @return the id
+   */
+  public SliceId id() {
+    return b.id;
+  }
+
+  /**
+   * The request that it serves.
+   *
+   * @return the request
+   */
+  public SliceRequest request() {
+    return b.request;
+  }
+
+  /**
+   * The pod that it runs on.
+   *
+   * @return the pod's id
+   */
+  public String pod() {
+    return b.pod;
+  }
+
+  /**
+   * Its shape, in its own order.
+   *
+   * @return the shape
+   */
+  public Shape shape() {
+    return b.shape;
+  }
+
+  /**
+   * Where it runs.
+   *
+   * @return the footprint
+   */
+  public Footprint footprint() {
+    return b.footprint;
+  }
+
+  /**
+   * How its wraps are twisted.
+   *
+   * @return {@link Twist#NONE} for a plain torus or mesh
+   */
+  public Twist twist() {
+    return b.twist;
+  }
+
+  /**
+   * When it started.
+   *
+   * @return the time, or empty if not known
+   */
+  public Optional<Instant> startedAt() {
+    return Optional.ofNullable(b.startedAt);
+  }
+
+  /**
+   * When it last wrote a checkpoint.
+   *
+   * @return the time, or empty if not known
+   */
+  public Optional<Instant> checkpointAt() {
+    return Optional.ofNullable(b.checkpointAt);
+  }
+
+  /**
+   * How long it needs to start again.
+   *
+   * @return the duration, or empty if not known
+   */
+  public Optional<Duration> restartTime() {
+    return Optional.ofNullable(b.restartTime);
+  }
+
+  /**
+   * Whether it is on its way out: pinned, worth nothing, and a hold may cover it.
+   *
+   * @return false by default
+   */
+  public boolean leaving() {
+    return b.leaving;
+  }
+
+  /**
+   * A builder that starts from this slice.
+   *
+   * @return a new builder
+   */
+  public Builder toBuilder() {
+    return b.copy();
+  }
+
+  @Override
+  public boolean equals(Object other) {
+    return this == other || other instanceof RunningSlice that && b.key().equals(that.b.key());
+  }
+
+  @Override
+  public int hashCode() {
+    return b.id.hashCode();
+  }
+
+  @Override
+  public String toString() {
+    return b.id + " " + b.shape + " on " + b.pod + " " + b.footprint;
+  }
+
+  /** Builds a {@link RunningSlice}. Confined to one thread at a time. */
+  public static final class Builder {
+    private final SliceId id;
+    private final SliceRequest request;
+    private final String pod;
+    private final Shape shape;
+    private final Footprint footprint;
+    private Twist twist = Twist.NONE;
+    private @Nullable Instant startedAt;
+    private @Nullable Instant checkpointAt;
+    private @Nullable Duration restartTime;
+    private boolean leaving;
+
+    private Builder(SliceRequest request, int index, String pod, Shape shape, Footprint footprint) {
+      this.id = new SliceId(request.id(), index);
+      this.request = request;
+      this.pod = Objects.requireNonNull(pod, "pod");
+      this.shape = Objects.requireNonNull(shape, "shape");
+      this.footprint = Objects.requireNonNull(footprint, "footprint");
+    }
+
+    private Builder copy() {
+      Builder c = new Builder(request, id.index(), pod, shape, footprint);
+      c.twist = twist;
+      c.startedAt = startedAt;
+      c.checkpointAt = checkpointAt;
+      c.restartTime = restartTime;
+      c.leaving = leaving;
+      return c;
+    }
+
+    private List<Object> key() {
+      return List.of(
+          id,
+          request,
+          pod,
+          shape,
+          footprint,
+          twist,
+          Optional.ofNullable(startedAt),
+          Optional.ofNullable(checkpointAt),
+          Optional.ofNullable(restartTime),
+          leaving);
+    }
+
+    /**
+     * Sets how its wraps are twisted.
+     *
+     * @param value {@link Twist#NONE} by default
+     * @return this
+     */
+    public Builder twist(Twist value) {
+      twist = Objects.requireNonNull(value, "twist");
+      return this;
+    }
+
+    /**
+     * Sets when it started.
+     *
+     * @param value the time, or null if not known
+     * @return this
+     */
+    public Builder startedAt(@Nullable Instant value) {
+      startedAt = value;
+      return this;
+    }
+
+    /**
+     * Sets when it last wrote a checkpoint.
+     *
+     * @param value the time, or null if not known
+     * @return this
+     */
+    public Builder checkpointAt(@Nullable Instant value) {
+      checkpointAt = value;
+      return this;
+    }
+
+    /**
+     * Sets how long it needs to start again.
+     *
+     * @param value 0 or more, or null if not known
+     * @return this
+     */
+    public Builder restartTime(@Nullable Duration value) {
+      restartTime = value;
+      return this;
+    }
+
+    /**
+     * Sets whether it is on its way out.
+     *
+     * @param value false by default
+     * @return this
+     */
+    public Builder leaving(boolean value) {
+      leaving = value;
+      return this;
+    }
+
+    /**
+     * Checks and builds; where it runs is checked by the fleet.
+     *
+     * @return the slice
+     * @throws InvalidInputException if the restart time is negative, or the index is beyond the
+     *     request's slices
+     */
+    public RunningSlice build() {
+      if (restartTime != null && restartTime.isNegative()) {
+        throw new InvalidInputException(
+            "running slice " + id, "restartTime", "expected 0 or more, but was " + restartTime);
+      }
+      if (id.index() >= request.slices()) {
+        throw new InvalidInputException(
+            "running slice " + id,
+            "index",
+            "expected below " + request.slices() + ", the request's slices, but was " + id.index());
+      }
+      return new RunningSlice(copy());
+    }
+  }
+}

@@ -1,0 +1,5 @@
+/** Placeholder. */
+@NullMarked
+package dev.slicewright.formulation.ortools;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,5 @@
+/** Placeholder. */
+@NullMarked
+package dev.slicewright.formulation;
+
+import org.jspecify.annotations.NullMarked;

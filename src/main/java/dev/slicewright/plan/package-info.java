@@ -1,0 +1,5 @@
+/** Placeholder. */
+@NullMarked
+package dev.slicewright.plan;
+
+import org.jspecify.annotations.NullMarked;

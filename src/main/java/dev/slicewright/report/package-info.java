@@ -1,0 +1,5 @@
+/** Placeholder. */
+@NullMarked
+package dev.slicewright.report;
+
+import org.jspecify.annotations.NullMarked;

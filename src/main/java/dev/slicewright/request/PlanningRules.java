@@ -1,0 +1,338 @@
+package dev.slicewright.request;
+
+import dev.slicewright.InvalidInputException;
+import dev.slicewright.Problems;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.TreeMap;
+
+/**
+ * The rules of one planning call: quotas, reserved capacity, what may be done to running slices and
+ * how much of it, and the time. Immutable, safe to share.
+ */
+public final class PlanningRules {
+
+  /** No quota, nothing reserved, everything running pinned, now = the epoch. */
+  public static final PlanningRules NONE = builder().build();
+
+  /**
+   * The most chips of one tenant: running, newly placed, and held. Immutable, safe to share.
+   *
+   * <p>Where what cannot leave already exceeds the limit, the limit is raised to that.
+   *
+   * @param tenant whose
+   * @param accelerator of which accelerator, by name; empty for all together
+   * @param chips 0 or more
+   */
+  public record Quota(String tenant, String accelerator, long chips) {
+    /** Checks for null. */
+    public Quota {
+      Objects.requireNonNull(tenant, "tenant");
+      Objects.requireNonNull(accelerator, "accelerator");
+    }
+  }
+
+  /**
+   * Chips kept for one tenant: in the pods of the selector, the chips of all others stay at or
+   * below the usable chips less these. Immutable, safe to share.
+   *
+   * @param tenant for whom
+   * @param podLabels the pods: those with all these labels; empty for all pods
+   * @param chips 0 or more
+   */
+  public record Reserved(String tenant, Map<String, String> podLabels, long chips) {
+    /** Checks for null and copies the map in key order. */
+    public Reserved {
+      Objects.requireNonNull(tenant, "tenant");
+      podLabels = Collections.unmodifiableMap(new TreeMap<>(podLabels));
+    }
+  }
+
+  /**
+   * The most that a plan may disturb. Immutable, safe to share.
+   *
+   * @param slices moved or evicted slices, 0 or more
+   * @param chipSeconds lost chip-seconds, 0 or more
+   * @param tenants tenants touched, 0 or more
+   */
+  public record DisruptionBudget(long slices, long chipSeconds, long tenants) {
+    /** Without limit: the default; nothing happens without a {@link Permission} either. */
+    public static final DisruptionBudget UNLIMITED =
+        new DisruptionBudget(Long.MAX_VALUE, Long.MAX_VALUE, Long.MAX_VALUE);
+  }
+
+  private final List<Quota> quotas;
+  private final List<Reserved> reserved;
+  private final DisruptionBudget disruption;
+  private final Permission defaultPermission;
+  private final Map<String, Permission> permissions;
+  private final Instant now;
+
+  private PlanningRules(Builder b) {
+    this.quotas = List.copyOf(b.quotas);
+    this.reserved = List.copyOf(b.reserved);
+    this.disruption = b.disruption;
+    this.defaultPermission = b.defaultPermission;
+    this.permissions = Collections.unmodifiableMap(new TreeMap<>(b.permissions));
+    this.now = b.now;
+  }
+
+  /**
+   * A builder with nothing set.
+   *
+   * @return a new builder
+   */
+  public static Builder builder() {
+    return new Builder();
+  }
+
+  /**
+   * The quotas.
+   *
+   * @return an unmodifiable list
+   */
+  public List<Quota> quotas() {
+    return quotas;
+  }
+
+  /**
+   * The reserved capacity.
+   *
+   * @return an unmodifiable list
+   */
+  public List<Reserved> reserved() {
+    return reserved;
+  }
+
+  /**
+   * The most that a plan may disturb.
+   *
+   * @return the budget
+   */
+  public DisruptionBudget disruption() {
+    return disruption;
+  }
+
+  /**
+   * What may be done to a running request.
+   *
+   * @param request its id
+   * @return its permission, or the default one
+   */
+  public Permission permission(String request) {
+    return permissions.getOrDefault(request, defaultPermission);
+  }
+
+  /**
+   * What may be done to running requests that have no permission of their own.
+   *
+   * @return {@link Permission#PINNED} by default
+   */
+  public Permission defaultPermission() {
+    return defaultPermission;
+  }
+
+  /**
+   * The permissions by request id.
+   *
+   * @return an unmodifiable map in key order
+   */
+  public Map<String, Permission> permissions() {
+    return permissions;
+  }
+
+  /**
+   * The time for expiries and disruption; the library reads no clock for rules.
+   *
+   * @return the time, the epoch by default
+   */
+  public Instant now() {
+    return now;
+  }
+
+  /**
+   * A builder that starts from these rules.
+   *
+   * @return a new builder
+   */
+  public Builder toBuilder() {
+    Builder b = new Builder();
+    b.quotas.addAll(quotas);
+    b.reserved.addAll(reserved);
+    b.disruption = disruption;
+    b.defaultPermission = defaultPermission;
+    b.permissions.putAll(permissions);
+    b.now = now;
+    return b;
+  }
+
+  @Override
+  public boolean equals(Object other) {
+    return other instanceof PlanningRules that
+        && quotas.equals(that.quotas)
+        && reserved.equals(that.reserved)
+        && disruption.equals(that.disruption)
+        && defaultPermission.equals(that.defaultPermission)
+        && permissions.equals(that.permissions)
+        && now.equals(that.now);
+  }
+
+  @Override
+  public int hashCode() {
+    return Objects.hash(quotas, reserved, disruption, defaultPermission, permissions, now);
+  }
+
+  @Override
+  public String toString() {
+    return "PlanningRules[quotas="
+        + quotas
+        + ", reserved="
+        + reserved
+        + ", disruption="
+        + disruption
+        + ", default="
+        + defaultPermission
+        + ", permissions="
+        + permissions
+        + ", now="
+        + now
+        + "]";
+  }
+
+  /** Builds {@link PlanningRules}. Confined to one thread at a time. */
+  public static final class Builder {
+    private final List<Quota> quotas = new ArrayList<>();
+    private final List<Reserved> reserved = new ArrayList<>();
+    private DisruptionBudget disruption = DisruptionBudget.UNLIMITED;
+    private Permission defaultPermission = Permission.PINNED;
+    private final Map<String, Permission> permissions = new TreeMap<>();
+    private Instant now = Instant.EPOCH;
+
+    private Builder() {}
+
+    /**
+     * Limits a tenant over all accelerators together.
+     *
+     * @param tenant whose
+     * @param chips 0 or more
+     * @return this
+     */
+    public Builder quota(String tenant, long chips) {
+      return quota(new Quota(tenant, "", chips));
+    }
+
+    /**
+     * Adds a quota.
+     *
+     * @param quota the quota
+     * @return this
+     */
+    public Builder quota(Quota quota) {
+      quotas.add(Objects.requireNonNull(quota, "quota"));
+      return this;
+    }
+
+    /**
+     * Adds reserved capacity.
+     *
+     * @param value for whom, where and how much
+     * @return this
+     */
+    public Builder reserve(Reserved value) {
+      reserved.add(Objects.requireNonNull(value, "reserved"));
+      return this;
+    }
+
+    /**
+     * Sets the most that a plan may disturb.
+     *
+     * @param value the budget
+     * @return this
+     */
+    public Builder disruption(DisruptionBudget value) {
+      disruption = Objects.requireNonNull(value, "disruption");
+      return this;
+    }
+
+    /**
+     * Sets what may be done to running requests that have no permission of their own.
+     *
+     * @param value {@link Permission#PINNED} by default
+     * @return this
+     */
+    public Builder permitByDefault(Permission value) {
+      defaultPermission = Objects.requireNonNull(value, "permission");
+      return this;
+    }
+
+    /**
+     * Sets what may be done to one running request.
+     *
+     * @param request its id
+     * @param value the permission
+     * @return this
+     */
+    public Builder permit(String request, Permission value) {
+      permissions.put(
+          Objects.requireNonNull(request, "request"), Objects.requireNonNull(value, "permission"));
+      return this;
+    }
+
+    /**
+     * Sets the time.
+     *
+     * @param value now
+     * @return this
+     */
+    public Builder now(Instant value) {
+      now = Objects.requireNonNull(value, "now");
+      return this;
+    }
+
+    /**
+     * Checks and builds.
+     *
+     * @return the rules
+     * @throws InvalidInputException listing every problem
+     */
+    public PlanningRules build() {
+      Problems problems = new Problems();
+      HashSet<List<String>> seen = new HashSet<>();
+      for (int i = 0; i < quotas.size(); i++) {
+        Quota q = quotas.get(i);
+        if (q.chips() < 0) {
+          problems.add("quotas[" + i + "].chips", "expected 0 or more, but was " + q.chips());
+        }
+        if (!seen.add(List.of(q.tenant(), q.accelerator()))) {
+          problems.add(
+              "quotas[" + i + "]", "tenant \"" + q.tenant() + "\" has two quotas of one kind");
+        }
+      }
+      for (int i = 0; i < reserved.size(); i++) {
+        if (reserved.get(i).chips() < 0) {
+          problems.add(
+              "reserved[" + i + "].chips",
+              "expected 0 or more, but was " + reserved.get(i).chips());
+        }
+      }
+      if (disruption.slices() < 0 || disruption.chipSeconds() < 0 || disruption.tenants() < 0) {
+        problems.add("disruption", "expected 0 or more, but was " + disruption);
+      }
+      permissions.forEach(
+          (request, p) -> {
+            if (p.withinPod() && !p.move()) {
+              problems.add(
+                  "permissions." + request,
+                  "withinPod limits moves, but moving is not allowed; allow it or drop withinPod");
+            }
+          });
+      problems.throwIfAny("planning rules");
+      return new PlanningRules(this);
+    }
+  }
+}

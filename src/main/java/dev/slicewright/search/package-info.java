@@ -1,0 +1,5 @@
+/** Placeholder. */
+@NullMarked
+package dev.slicewright.search;
+
+import org.jspecify.annotations.NullMarked;

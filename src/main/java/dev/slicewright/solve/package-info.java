@@ -1,0 +1,5 @@
+/** Placeholder. */
+@NullMarked
+package dev.slicewright.solve;
+
+import org.jspecify.annotations.NullMarked;
