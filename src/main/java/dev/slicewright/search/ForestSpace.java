@@ -1,0 +1,54 @@
+package dev.slicewright.search;
+
+import dev.slicewright.fleet.Pod;
+import dev.slicewright.topology.Footprint;
+import java.time.Instant;
+import java.util.SplittableRandom;
+import java.util.function.Predicate;
+import org.jspecify.annotations.Nullable;
+
+/** Forests. */
+final class ForestSpace extends PodSpace {
+  ForestSpace(Pod pod, Instant now, boolean preferDegraded) {
+    super(pod, now);
+  }
+
+  @Override
+  public int register(Want want) {
+    return -1;
+  }
+
+  @Override
+  public @Nullable Spot find(int want, @Nullable SplittableRandom random) {
+    return null;
+  }
+
+  @Override
+  public boolean fits(int want) {
+    return false;
+  }
+
+  @Override
+  public void take(Spot spot) {}
+
+  @Override
+  public void giveBack(Spot spot) {}
+
+  @Override
+  public void setTaken(Footprint footprint, boolean taken) {}
+
+  @Override
+  public boolean near(Spot a, Spot b) {
+    return false;
+  }
+
+  @Override
+  public Predicate<Spot> window(SplittableRandom random) {
+    return s -> false;
+  }
+
+  @Override
+  public int freeCells() {
+    return 0;
+  }
+}
