@@ -8,6 +8,7 @@ import dev.slicewright.topology.Slicing;
 import dev.slicewright.topology.TpuTopology;
 import java.time.Instant;
 import java.util.SplittableRandom;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -111,6 +112,15 @@ public abstract class PodSpace {
    * @return true if {@link #find} would find one
    */
   public abstract boolean fits(int want);
+
+  /**
+   * Lists every place that would serve a want now; for whole cubes of an optical pod, every usable
+   * cube as a footprint of its own.
+   *
+   * @param want a want's number
+   * @param action receives footprints in a fixed order
+   */
+  public abstract void forEachCandidate(int want, Consumer<Footprint> action);
 
   /**
    * Takes a place; its cells must be free.

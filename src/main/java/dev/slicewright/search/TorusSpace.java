@@ -29,6 +29,9 @@ final class TorusSpace extends PodSpace {
   }
 
   @Override
+  public void forEachCandidate(int want, java.util.function.Consumer<Footprint> action) {}
+
+  @Override
   public void take(Spot spot) {}
 
   @Override
