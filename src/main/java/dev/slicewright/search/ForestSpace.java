@@ -527,21 +527,6 @@ final class ForestSpace extends PodSpace {
   }
 
   @Override
-  public boolean near(Spot a, Spot b) {
-    int[] x = ((ForestSpot) a).cells;
-    int[] y = ((ForestSpot) b).cells;
-    int unit = Math.max(1, optical ? hostsPerCube : topology.cellCount() / 8);
-    for (int i : x) {
-      for (int j : y) {
-        if (i / unit == j / unit) {
-          return true;
-        }
-      }
-    }
-    return false;
-  }
-
-  @Override
   public Predicate<Spot> window(SplittableRandom random) {
     int unit = Math.max(1, optical ? hostsPerCube : topology.cellCount() / 8);
     int units = Math.max(1, topology.cellCount() / unit);

@@ -106,6 +106,16 @@ public abstract class PodSpace {
   public abstract @Nullable Spot find(int want, @Nullable SplittableRandom random);
 
   /**
+   * The place for a want that leaves most room for what may come later, for one slice on its own.
+   *
+   * @param want a want's number; -1 finds nothing
+   * @return the place, or null if there is none; deterministic
+   */
+  public @Nullable Spot findOnline(int want) {
+    return find(want, null);
+  }
+
+  /**
    * Whether any place would serve a want now.
    *
    * @param want a want's number
@@ -145,16 +155,7 @@ public abstract class PodSpace {
   public abstract void setTaken(Footprint footprint, boolean taken);
 
   /**
-   * Whether a place uses any of the given spot's cells; for ruin steps.
-   *
-   * @param a a place
-   * @param b another
-   * @return true if they touch or lie near each other, as the space sees fit
-   */
-  public abstract boolean near(Spot a, Spot b);
-
-  /**
-   * A place in the neighbourhood of which to ruin: an unused one if there is any.
+   * A random neighbourhood in which to ruin, around unused room if there is any.
    *
    * @param random the source of chance
    * @return a predicate on spots of this space: whether a spot lies in the neighbourhood

@@ -41,11 +41,6 @@ final class TorusSpace extends PodSpace {
   public void setTaken(Footprint footprint, boolean taken) {}
 
   @Override
-  public boolean near(Spot a, Spot b) {
-    return false;
-  }
-
-  @Override
   public Predicate<Spot> window(SplittableRandom random) {
     return s -> false;
   }
