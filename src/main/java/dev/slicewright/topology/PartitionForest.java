@@ -12,6 +12,8 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The partitions of one pod: a forest in which smaller ones nest in larger ones. Immutable, safe to
@@ -30,7 +32,7 @@ public final class PartitionForest {
   private final int[] firstCells;
   private final int[] cellCounts;
   private final int[] depths;
-  private final Footprint.@org.jspecify.annotations.Nullable Box[] boxes;
+  private final Footprint.@Nullable Box[] boxes;
   private final List<PartitionId> roots;
   private final Map<String, PartitionId> byName;
   private final List<PartitionId> ids;
@@ -42,7 +44,7 @@ public final class PartitionForest {
       int[] parents,
       int[] firstCells,
       int[] cellCounts,
-      Footprint.@org.jspecify.annotations.Nullable Box[] boxes) {
+      Footprint.@Nullable Box[] boxes) {
     this.names = names;
     this.shapes = shapes;
     this.parents = parents;
@@ -78,7 +80,13 @@ public final class PartitionForest {
   }
 
   /** A node while a forest is generated. */
-  record Draft(String name, Shape shape, int parent, int firstCell, int cells, Footprint.Box box) {}
+  record Draft(
+      String name,
+      Shape shape,
+      int parent,
+      int firstCell,
+      int cells,
+      Footprint.@Nullable Box box) {}
 
   static PartitionForest generated(List<Draft> drafts) {
     int n = drafts.size();
@@ -87,7 +95,7 @@ public final class PartitionForest {
     int[] parents = new int[n];
     int[] first = new int[n];
     int[] counts = new int[n];
-    Footprint.Box[] boxes = new Footprint.Box[n];
+    Footprint.@Nullable Box[] boxes = new Footprint.@Nullable Box[n];
     for (int i = 0; i < n; i++) {
       Draft draft = drafts.get(i);
       names[i] = draft.name();
@@ -104,14 +112,20 @@ public final class PartitionForest {
    * Checks what a platform lists and finds the order of hosts in which every partition is
    * consecutive.
    *
+   * @param problems what is wrong with the list so far
    * @param hostCount hosts of the pod
    * @param chipsPerHost chips of a host
    * @param specs what the platform lists
+   * @param boxOf the box that the hosts of a sound partition fill, if they do
    * @param hostOrderOut receives the hosts in cell order
    */
   static PartitionForest listed(
-      int hostCount, int chipsPerHost, List<PartitionSpec> specs, int[] hostOrderOut) {
-    Problems problems = new Problems();
+      Problems problems,
+      int hostCount,
+      int chipsPerHost,
+      List<PartitionSpec> specs,
+      Function<PartitionSpec, Footprint.@Nullable Box> boxOf,
+      int[] hostOrderOut) {
     Set<String> seen = new HashSet<>();
     List<Integer> order = new ArrayList<>();
     for (int i = 0; i < specs.size(); i++) {
@@ -126,6 +140,10 @@ public final class PartitionForest {
       }
       if (spec.hosts().stream().anyMatch(h -> h.index() < 0 || h.index() >= hostCount)) {
         problems.add(path + ".hosts", "expected hosts from 0 to " + (hostCount - 1));
+      } else if (spec.shape().chips() % chipsPerHost != 0) {
+        problems.add(
+            path + ".shape",
+            "expected whole hosts of " + chipsPerHost + " chips, but was " + spec.shape());
       } else if (spec.shape().chips() != (long) hosts.size() * chipsPerHost) {
         problems.add(
             path + ".hosts",
@@ -156,7 +174,8 @@ public final class PartitionForest {
               "partitions[" + order.get(k) + "].hosts",
               "partition "
                   + spec.id()
-                  + " lies in two parents; each partition must lie inside one larger one");
+                  + " overlaps another without lying inside it, or lies in two parents; each"
+                  + " partition must lie inside one larger one");
           break;
         }
       }
@@ -219,11 +238,14 @@ public final class PartitionForest {
     }
     String[] names = new String[n];
     Shape[] shapes = new Shape[n];
+    Footprint.@Nullable Box[] boxes = new Footprint.@Nullable Box[n];
     for (int k = 0; k < n; k++) {
-      names[k] = specs.get(order.get(k)).id();
-      shapes[k] = specs.get(order.get(k)).shape();
+      PartitionSpec spec = specs.get(order.get(k));
+      names[k] = spec.id();
+      shapes[k] = spec.shape();
+      boxes[k] = boxOf.apply(spec);
     }
-    return new PartitionForest(names, shapes, parent, first, count, new Footprint.Box[n]);
+    return new PartitionForest(names, shapes, parent, first, count, boxes);
   }
 
   /**
@@ -355,7 +377,8 @@ public final class PartitionForest {
   }
 
   /**
-   * Where a partition lies, if the pod's coordinates are known.
+   * Where a partition lies, if the pod's coordinates are known and its hosts fill a box of its
+   * shape.
    *
    * @param id the partition
    * @return its box, or empty
