@@ -42,6 +42,6 @@ public final class PlanVerifier {
   public static List<Violation> verify(
       Fleet fleet, List<SliceRequest> requests, PlanningRules rules, CostTerms cost, Plan plan) {
     Objects.requireNonNull(plan, "plan");
-    return List.of();
+    return new Verification(fleet, requests, rules, cost, plan).run();
   }
 }
