@@ -195,6 +195,27 @@ public final class Plan {
     return PlanApplication.apply(this, fleet);
   }
 
+  /**
+   * A builder that starts from this plan.
+   *
+   * @return a new builder
+   */
+  public Builder toBuilder() {
+    Builder copy = new Builder(b.fleetVersion, b.rules);
+    copy.placements.addAll(b.placements);
+    copy.moves.addAll(b.moves);
+    copy.evictions.addAll(b.evictions);
+    copy.unplaced.addAll(b.unplaced);
+    copy.broken.addAll(b.broken);
+    copy.score = b.score;
+    copy.stopped = b.stopped;
+    copy.engines.addAll(b.engines);
+    copy.notes.addAll(b.notes);
+    copy.phases.addAll(b.phases);
+    copy.time = b.time;
+    return copy;
+  }
+
   @Override
   public String toString() {
     return "Plan["

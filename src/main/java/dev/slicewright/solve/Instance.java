@@ -110,8 +110,17 @@ final class Instance {
     }
   }
 
+  /** The number of a pod of the fleet. */
+  int podOf(String id) {
+    Integer index = podIndex.get(id);
+    if (index == null) {
+      throw new IllegalStateException("The fleet has no pod " + id + ".");
+    }
+    return index;
+  }
+
   private boolean isBroken(RunningSlice slice) {
-    Pod pod = pods.get(podIndex.get(slice.pod()));
+    Pod pod = pods.get(podOf(slice.pod()));
     return !pod.reportedHealth().isEmpty() && pod.healthOf(slice.footprint()) == Health.FAILED;
   }
 
@@ -147,7 +156,7 @@ final class Instance {
 
   private List<Choice> choices(int r, SliceRequest request) {
     Map<ChoiceKey, List<Integer>> podsOf = new HashMap<>();
-    @Nullable TpuTopology last = null;
+    TpuTopology last = null;
     List<Shape> options = List.of();
     for (int p = 0; p < pods.size(); p++) {
       Pod pod = pods.get(p);
@@ -156,7 +165,7 @@ final class Instance {
       }
       matching[r]++;
       TpuTopology t = pod.topology();
-      if (!t.equals(last)) {
+      if (last == null || !t.equals(last)) {
         options = Collectives.shapeOptions(request, t);
         last = t;
       }
@@ -181,7 +190,7 @@ final class Instance {
                     : a.accelerator().compareTo(b.accelerator()));
     List<Choice> out = new ArrayList<>(keys.size());
     for (ChoiceKey key : keys) {
-      int[] own = podsOf.get(key).stream().mapToInt(Integer::intValue).toArray();
+      int[] own = podsOf.getOrDefault(key, List.of()).stream().mapToInt(Integer::intValue).toArray();
       long[] prices = new long[own.length];
       for (int i = 0; i < own.length; i++) {
         prices[i] =
@@ -281,17 +290,15 @@ final class Instance {
       long used = others ? sums.reservedFixed(l - quotas) : sums.quotaFixed(l);
       for (Free running : free) {
         for (RunningSlice slice : running.slices()) {
-          if (probe.counts(slice.request().tenant(), podIndex.get(slice.pod()))) {
+          if (probe.counts(slice.request().tenant(), podOf(slice.pod()))) {
             used += slice.shape().chips();
           }
         }
       }
       for (Hold hold : fleet.holds()) {
         Integer r = batch.get(hold.request());
-        int p = podIndex.get(hold.pod());
-        if (r != null
-            && hold.isLive(rules.now())
-            && probe.counts(requests.get(r).tenant(), p)) {
+        int p = podOf(hold.pod());
+        if (r != null && hold.isLive(rules.now()) && probe.counts(requests.get(r).tenant(), p)) {
           TpuTopology t = pods.get(p).topology();
           long chips = (long) t.cells(hold.footprint()).length * t.chipsPerCell();
           used += chips;
@@ -299,8 +306,7 @@ final class Instance {
           anyCredit = true;
         }
       }
-      Usage usage =
-          new Usage(others ? sums.reservedLimit(l - quotas) : sums.quotaLimit(l), used);
+      Usage usage = new Usage(others ? sums.reservedLimit(l - quotas) : sums.quotaLimit(l), used);
       usages.add(usage);
       limits.add(new Limit(tenant, others, in, usage.limit() - usage.used()));
     }

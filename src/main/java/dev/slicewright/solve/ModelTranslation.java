@@ -72,11 +72,7 @@ final class ModelTranslation {
   private static final int WHOLE = -1; // owner of auxiliary items
 
   private ModelTranslation(
-      Instance in,
-      PlacementModel model,
-      int[] firstItem,
-      int[] firstFreeItem,
-      Draft draft) {
+      Instance in, PlacementModel model, int[] firstItem, int[] firstFreeItem, Draft draft) {
     this.in = in;
     this.model = model;
     this.firstItem = firstItem;
@@ -159,7 +155,7 @@ final class ModelTranslation {
         space = PodSpace.of(in.pods.get(pod), in.rules.now(), false);
         for (Instance.Free free : in.free) {
           for (RunningSlice slice : free.slices()) {
-            if (in.podIndex.get(slice.pod()) == pod) {
+            if (in.podOf(slice.pod()) == pod) {
               space.setTaken(slice.footprint(), false);
             }
           }
@@ -185,7 +181,7 @@ final class ModelTranslation {
         Demand demand = in.demands.get(d);
         firstItem[d] = -1;
         if (!deadUnits.contains(demand.unit())) {
-          int gang = unitSize.get(demand.unit()) > 1 ? demand.unit() : -1;
+          int gang = unitSize.getOrDefault(demand.unit(), 1) > 1 ? demand.unit() : -1;
           firstItem[d] = demand(d, gang);
           if (meanings.size() > limit) {
             return null;
@@ -218,7 +214,7 @@ final class ModelTranslation {
       for (Instance.Free free : in.free) {
         for (RunningSlice slice : free.slices()) {
           // What runs on named cubes competes for them by its cells.
-          cellPods.add(in.podIndex.get(slice.pod()));
+          cellPods.add(in.podOf(slice.pod()));
           for (int pod : targets(free, slice)) {
             note(pod, want(free, slice, pod));
           }
@@ -255,7 +251,7 @@ final class ModelTranslation {
         long room = limitOf.room();
         for (Instance.Free free : in.free) {
           for (RunningSlice slice : free.slices()) {
-            if (limitOf.counts(slice.request().tenant(), in.podIndex.get(slice.pod()))) {
+            if (limitOf.counts(slice.request().tenant(), in.podOf(slice.pod()))) {
               room = Math.addExact(room, slice.shape().chips());
             }
           }
@@ -278,9 +274,7 @@ final class ModelTranslation {
           }
           boolean whole = cellPods.contains(entry.getKey());
           int row =
-              b.row(
-                  new Row(
-                      "pool" + entry.getKey() + "." + set, whole ? 0 : cubes.cardinality()));
+              b.row(new Row("pool" + entry.getKey() + "." + set, whole ? 0 : cubes.cardinality()));
           rows.add(new PoolRow(row, of, cubes));
         }
         poolRows.put(entry.getKey(), rows);
@@ -323,8 +317,7 @@ final class ModelTranslation {
           Choice choice = demand.choices().get(c);
           for (int at = 0; at < choice.pods().length; at++) {
             int pod = choice.pods()[at];
-            Want want =
-                PlacementSearch.wantOf(demand, choice, in.pods.get(pod), in.rules.now());
+            Want want = PlacementSearch.wantOf(demand, choice, in.pods.get(pod), in.rules.now());
             long[] gains = new long[in.levels.size()];
             for (int l = 0; l < gains.length; l++) {
               Level level = in.levels.get(l);
@@ -382,8 +375,7 @@ final class ModelTranslation {
         }
         add(
             new Meaning(owner, slice, choice, pod, null),
-            new Candidate(
-                item, new int[0], gains, all, choice, pod, domain, moves, null));
+            new Candidate(item, new int[0], gains, all, choice, pod, domain, moves, null));
         return;
       }
       space.forEachCandidate(
@@ -424,7 +416,7 @@ final class ModelTranslation {
             && Instance.matches(free.request(), pod)
             && pod.topology()
                 .accelerator()
-                .equals(in.pods.get(in.podIndex.get(slice.pod())).topology().accelerator())
+                .equals(in.pods.get(in.podOf(slice.pod())).topology().accelerator())
             && pod.topology().isLegal(slice.shape())
             && (slice.twist().isNone() || pod.topology().twist(slice.shape()).isPresent())) {
           out.add(p);
@@ -525,7 +517,7 @@ final class ModelTranslation {
       Map<Integer, Integer> count = new HashMap<>();
       Spread spread = free.request().spread();
       for (RunningSlice slice : free.slices()) {
-        count.merge(domain(free, in.podIndex.get(slice.pod())), 1, Integer::sum);
+        count.merge(domain(free, in.podOf(slice.pod())), 1, Integer::sum);
       }
       int most = count.values().stream().mapToInt(Integer::intValue).max().orElse(0);
       return switch (spread.kind()) {
@@ -566,7 +558,7 @@ final class ModelTranslation {
       if (kept >= 0 && !free.broken()[s]) {
         gains[kept] = ObjectiveLevels.counted(slice.request(), slice.shape());
       }
-      int pod = in.podIndex.get(slice.pod());
+      int pod = in.podOf(slice.pod());
       add(
           new Meaning(in.demands.size() + f, s, -1, pod, slice.footprint()),
           new Candidate(
@@ -581,8 +573,7 @@ final class ModelTranslation {
               null));
     }
 
-    private void moved(
-        int item, int f, int s, Instance.Free free, RunningSlice slice, int pod) {
+    private void moved(int item, int f, int s, Instance.Free free, RunningSlice slice, int pod) {
       long[] gains = new long[in.levels.size()];
       int kept = in.level(Level.Kind.KEPT, free.request().priority());
       if (kept >= 0) {
@@ -697,10 +688,7 @@ final class ModelTranslation {
         }
       }
       int demandIndex = d;
-      finish.add(
-          () ->
-              out.placed()
-                  .set(demandIndex, new Assignment(choice, pods, copyOf(where))));
+      finish.add(() -> out.placed().set(demandIndex, new Assignment(choice, pods, copyOf(where))));
     }
     for (int f = 0; f < in.free.size(); f++) {
       Instance.Free free = in.free.get(f);
@@ -850,8 +838,7 @@ final class ModelTranslation {
         Integer c =
             to == null
                 ? byMeaning.get(
-                    new Meaning(
-                        owner, s, -1, in.podIndex.get(slice.pod()), slice.footprint()))
+                    new Meaning(owner, s, -1, in.podOf(slice.pod()), slice.footprint()))
                 : lookUp(owner, s, 0, to.pod(), to.footprint(), whole);
         if (c == null) {
           return null;
@@ -863,8 +850,7 @@ final class ModelTranslation {
       if (whole.getOrDefault(w[1], new BitSet()).get(w[2])) {
         Integer c =
             byMeaning.get(
-                new Meaning(
-                    WHOLE, w[0], 0, w[1], new Footprint.Cubes(List.of(new CubeId(w[2])))));
+                new Meaning(WHOLE, w[0], 0, w[1], new Footprint.Cubes(List.of(new CubeId(w[2])))));
         if (c == null) {
           return null;
         }

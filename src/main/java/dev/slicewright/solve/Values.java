@@ -71,8 +71,7 @@ final class Values {
     for (int i = 0; i < free.slices().size(); i++) {
       sum =
           Math.addExact(
-              sum,
-              Disruption.chipSeconds(free.slices().get(i), free.broken()[i], in.rules.now()));
+              sum, Disruption.chipSeconds(free.slices().get(i), free.broken()[i], in.rules.now()));
     }
     return sum;
   }

@@ -1,5 +1,6 @@
 /**
- * The front door: plans a batch of requests against a fleet within a budget, verified and explained.
+ * The front door: plans a batch of requests against a fleet within a budget, verified and
+ * explained.
  *
  * <p>Start with {@link dev.slicewright.solve.SlicePlanner}:
  *
