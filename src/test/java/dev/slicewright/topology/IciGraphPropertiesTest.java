@@ -28,12 +28,7 @@ class IciGraphPropertiesTest {
   void wiredPodHasExactlyTheLinksOfTheRules(@ForAll("wired") TpuTopology pod) {
     LogicalTopology same =
         new LogicalTopology(
-            pod.dims(),
-            pod.wraps(Axis.X),
-            pod.wraps(Axis.Y),
-            pod.wraps(Axis.Z),
-            Twist.NONE,
-            0);
+            pod.dims(), pod.wraps(Axis.X), pod.wraps(Axis.Y), pod.wraps(Axis.Z), Twist.NONE, 0);
     assertSame(pod.graph(), pod.dims(), links(same));
     assertThat(pod.graph().edgeSet()).isEqualTo(same.graph().edgeSet());
   }
@@ -66,8 +61,7 @@ class IciGraphPropertiesTest {
               to[1] = (to[1] + shift.y()) % s.y();
               to[2] = (to[2] + shift.z()) % s.z();
             }
-            boolean optical =
-                t.opticalEvery() > 0 && (wrap || next % t.opticalEvery() == 0);
+            boolean optical = t.opticalEvery() > 0 && (wrap || next % t.opticalEvery() == 0);
             links.add(
                 new IciLink(
                     new Chip(x, y, z),
@@ -125,8 +119,7 @@ class IciGraphPropertiesTest {
       assertThat(graph.containsEdge(link)).isTrue();
       assertThat(graph.getEdgeSource(link)).isEqualTo(link.from());
       assertThat(graph.getEdgeTarget(link)).isEqualTo(link.to());
-      IciLink lie =
-          new IciLink(link.from(), link.axis(), link.to(), !link.wraps(), link.medium());
+      IciLink lie = new IciLink(link.from(), link.axis(), link.to(), !link.wraps(), link.medium());
       assertThat(graph.containsEdge(lie)).isFalse();
     }
   }
@@ -162,7 +155,8 @@ class IciGraphPropertiesTest {
   Arbitrary<TpuTopology> wired() {
     Arbitrary<Integer> length = Arbitraries.integers().between(1, 6);
     Arbitrary<Boolean> wrap = Arbitraries.of(true, false);
-    return Combinators.combine(length, length, Arbitraries.integers().between(0, 4), wrap, wrap, wrap)
+    return Combinators.combine(
+            length, length, Arbitraries.integers().between(0, 4), wrap, wrap, wrap)
         .as(
             (x, y, z, wx, wy, wz) ->
                 (z == 0
