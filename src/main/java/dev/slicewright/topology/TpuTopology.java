@@ -1892,7 +1892,9 @@ public final class TpuTopology {
       boolean optical = slicing instanceof Slicing.OpticalCubes;
       if (cubesSet) {
         if (!optical) {
-          problems.add("cubes", "only optical pods have cubes; set slicing to OpticalCubes");
+          problems.add(
+              "cubes",
+              "only optical pods have cubes, but was " + cubes + "; set slicing to OpticalCubes");
         } else if (cubes < 1 || cubes > MAX_CUBES) {
           problems.add("cubes", "expected 1 to " + MAX_CUBES + ", but was " + cubes);
         } else {
