@@ -261,6 +261,7 @@ class PartitionForestTest {
   void partitionThatIsNoBoxUsesTheLinksInsideIt() {
     TpuTopology pod = wired(spec("odd", "2x4", 2, 5));
     Footprint odd = new Footprint.Partition(new PartitionId(0));
+    assertThat(pod.isTorus(Shape.of(2, 4), odd)).isFalse();
     // Host 2 has chips (0..1, 2..3), host 5 has (2..3, 4..5).
     assertThat(pod.usesLink(odd, new Chip(0, 2, 0), Axis.X)).isTrue();
     assertThat(pod.usesLink(odd, new Chip(1, 2, 0), Axis.X)).isFalse();
