@@ -35,6 +35,8 @@ public final class PartitionForest {
   private final Footprint.@Nullable Box[] boxes;
   private final List<PartitionId> roots;
   private final Map<String, PartitionId> byName;
+  private final List<PartitionId> ids;
+  private final Map<Shape, List<PartitionId>> byShape;
 
   private PartitionForest(
       String[] names,
@@ -52,12 +54,16 @@ public final class PartitionForest {
     int n = names.length;
     List<List<PartitionId>> kids = new ArrayList<>(n);
     List<PartitionId> tops = new ArrayList<>();
+    List<PartitionId> all = new ArrayList<>(n);
+    Map<Shape, List<PartitionId>> shaped = new HashMap<>();
     this.byName = new HashMap<>(2 * n);
     this.depths = new int[n];
     for (int i = 0; i < n; i++) {
       kids.add(new ArrayList<>(2));
       PartitionId id = new PartitionId(i);
       byName.put(names[i], id);
+      all.add(id);
+      shaped.computeIfAbsent(shapes[i].sorted(), s -> new ArrayList<>()).add(id);
       if (parents[i] < 0) {
         tops.add(id);
       } else {
@@ -65,6 +71,9 @@ public final class PartitionForest {
         depths[i] = depths[parents[i]] + 1;
       }
     }
+    this.ids = List.copyOf(all);
+    shaped.replaceAll((shape, list) -> List.copyOf(list));
+    this.byShape = shaped;
     kids.replaceAll(List::copyOf);
     this.children = List.copyOf(kids);
     this.roots = List.copyOf(tops);
@@ -246,6 +255,35 @@ public final class PartitionForest {
    */
   public int size() {
     return names.length;
+  }
+
+  /**
+   * Every partition, in order.
+   *
+   * @return an unmodifiable list
+   */
+  public List<PartitionId> ids() {
+    return ids;
+  }
+
+  /**
+   * The partitions of a shape, in order.
+   *
+   * @param shape a shape in any order of its extents
+   * @return an unmodifiable list, perhaps empty
+   */
+  public List<PartitionId> ofShape(Shape shape) {
+    return byShape.getOrDefault(shape.sorted(), List.of());
+  }
+
+  /**
+   * The number of the smallest partition around a partition.
+   *
+   * @param id the partition
+   * @return its parent's number, or -1 for a root
+   */
+  public int parentIndex(PartitionId id) {
+    return parents[check(id)];
   }
 
   /**
