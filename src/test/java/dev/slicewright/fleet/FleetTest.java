@@ -540,6 +540,20 @@ class FleetTest {
     assertThat(later.pod("d").orElseThrow().healthOf(cubes(0))).isEqualTo(Health.FAILED);
     assertThat(fleet)
         .isNotEqualTo(Fleet.builder().pod("c", CUBES).health("c", host, Health.DEGRADED).build());
+    HealthPolicy wholeCubes =
+        (t, reported) ->
+            new EffectiveHealth(
+                CellSet.empty(t.cellCount()),
+                CellSet.empty(t.cellCount()),
+                List.of(),
+                List.of(),
+                Set.of(new CubeId(1)),
+                Set.of(new CubeId(2)));
+    Pod pod =
+        Fleet.builder().pod("c", CUBES).healthPolicy(wholeCubes).build().pod("c").orElseThrow();
+    assertThat(pod.healthOf(cubes(0))).isEqualTo(Health.HEALTHY);
+    assertThat(pod.healthOf(cubes(2, 1))).isEqualTo(Health.FAILED);
+    assertThat(pod.healthOf(cubes(2, 0))).isEqualTo(Health.DEGRADED);
     HealthPolicy wrong =
         (t, reported) ->
             new EffectiveHealth(
