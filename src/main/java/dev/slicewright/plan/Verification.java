@@ -14,6 +14,7 @@ import dev.slicewright.request.Permission;
 import dev.slicewright.request.PlanningRules;
 import dev.slicewright.request.SliceRequest;
 import dev.slicewright.request.Spread;
+import dev.slicewright.topology.Axis;
 import dev.slicewright.topology.Footprint;
 import dev.slicewright.topology.Shape;
 import dev.slicewright.topology.TpuTopology;
@@ -416,11 +417,7 @@ final class Verification {
         if (spread.kind() == Spread.Kind.ANY || spread.kind() == Spread.Kind.SAME_POD) {
           continue;
         }
-      } else if (!first
-          .topology()
-          .accelerator()
-          .name()
-          .equals(pod.topology().accelerator().name())) {
+      } else if (!first.topology().accelerator().equals(pod.topology().accelerator())) {
         bad(path, "the slices of " + request.id() + " must all have one accelerator");
         return;
       } else if (spread.kind() == Spread.Kind.SAME_POD) {
@@ -529,6 +526,13 @@ final class Verification {
     boolean twisted = !slice.twist().isNone();
     if (twisted && t.twist(slice.shape()).isEmpty()) {
       bad(path + ".twist", slice.shape() + " cannot be twisted");
+    }
+    for (Axis wrap : Axis.values()) {
+      for (Axis axis : Axis.values()) {
+        if (twisted && slice.twist().shift(wrap).get(axis) >= slice.shape().get(axis)) {
+          bad(path + ".twist", "shifts by the whole extent or more: " + slice.twist());
+        }
+      }
     }
     if (request.interconnect() == Interconnect.TWISTED && !twisted) {
       bad(path + ".twist", request.id() + " asks for a twisted torus");
