@@ -77,7 +77,8 @@ final class RandomTorus {
     for (Axis axis : Axis.values()) {
       builder.wrap(axis, random.nextBoolean());
     }
-    return builder.build();
+    TpuTopology made = builder.build();
+    return made.legalShapes().isEmpty() ? topology(random) : made;
   }
 
   static Shape shape(TpuTopology topology, SplittableRandom random) {
