@@ -47,6 +47,7 @@ public class TorusSpaceBenchmark {
 
   private Pod pod;
   private PodSpace space;
+  private PodSpace packed;
   private final int[] wants = new int[DRAWS];
   private final Shape[] shapes = new Shape[DRAWS];
   private final SplittableRandom random = new SplittableRandom(7);
@@ -63,10 +64,12 @@ public class TorusSpaceBenchmark {
     TpuTopology topology = TpuTopology.torus(16, 20, 28);
     pod = Churn.fleet(topology, load / 100.0, 1, Churn.Rule.FIRST_FIT).pod(Churn.POD).orElseThrow();
     space = PodSpace.of(pod, NOW, false);
+    packed = PodSpace.of(pod, NOW, false);
     SplittableRandom draw = new SplittableRandom(5);
     for (int i = 0; i < DRAWS; i++) {
       shapes[i] = Churn.draw(draw);
       wants[i] = space.register(want(shapes[i]));
+      packed.register(want(shapes[i]));
     }
     int cell = 0;
     while (!pod.busy().contains(cell)) {
@@ -76,7 +79,7 @@ public class TorusSpaceBenchmark {
     held.clear();
     heldWants.clear();
     open.clear();
-    for (int i = 0; i < 40; i++) {
+    for (int i = 0; i < 100; i++) {
       open.add(wants[i]);
     }
     fill();
@@ -132,10 +135,10 @@ public class TorusSpaceBenchmark {
   /** Ruin in a window, and fill again with what is open, at random order of shapes. */
   @Benchmark
   public int ruinAndRecreate() {
-    Predicate<Spot> window = space.window(random);
+    Predicate<Spot> window = packed.window(random);
     for (int i = held.size() - 1; i >= 0; i--) {
       if (window.test(held.get(i))) {
-        space.giveBack(held.get(i));
+        packed.giveBack(held.get(i));
         open.add(heldWants.get(i));
         int last = held.size() - 1;
         held.set(i, held.get(last));
@@ -157,12 +160,12 @@ public class TorusSpaceBenchmark {
         continue;
       }
       finds++;
-      Spot spot = space.find(want, random);
+      Spot spot = packed.find(want, random);
       if (spot == null) {
         tried[want] = true;
         continue;
       }
-      space.take(spot);
+      packed.take(spot);
       held.add(spot);
       heldWants.add(want);
       open.remove(i);

@@ -135,7 +135,7 @@ final class TorusSpace extends PodSpace {
 
   private final long[] bufferOne;
   private final long[] bufferTwo;
-  private final long[][] locked = new long[6][];
+  private final @Nullable Slides[] slides = new Slides[6];
   private int[] candidates = new int[0];
   private int[] scores = new int[0];
   private @Nullable Mix mix;
@@ -206,6 +206,21 @@ final class TorusSpace extends PodSpace {
       this.starts = starts;
       this.linked = linked;
       this.map = new long[rows];
+    }
+  }
+
+  /** Origins by the axes along which they slide both ways; only none holds where there is none. */
+  private static final class Slides {
+    final long[] none;
+    final long[] alongA;
+    final long[] alongB;
+    final long[] alongC;
+
+    Slides(int rows) {
+      none = new long[rows];
+      alongA = new long[rows];
+      alongB = new long[rows];
+      alongC = new long[rows];
     }
   }
 
@@ -694,45 +709,57 @@ final class TorusSpace extends PodSpace {
     }
   }
 
-  /** The origins of a map that cannot slide both ways along any axis; their number. */
-  private int lock(Turn turn, long[] out) {
+  /**
+   * Sorts a turn's origins by the axes along which they slide, that is, both the origin before and
+   * the one after is feasible too.
+   *
+   * @return how many slide along none
+   */
+  private int lock(Turn turn, Slides out) {
     long[] map = turn.map;
     int count = 0;
     int sa = turn.strideA;
+    boolean slidesA = sa < nA;
+    boolean slidesB = turn.strideB < nB;
     for (int c = 0; c < nC; c++) {
       int up = c + turn.strideC;
       int down = c - turn.strideC;
       int rowUp = up < nC ? up * nB : wrapC ? (up - nC) * nB : -1;
       int rowDown = down >= 0 ? down * nB : wrapC ? (down + nC) * nB : -1;
       boolean slidesC = rowUp >= 0 && rowDown >= 0 && turn.strideC < nC;
+      int plane = c * nB;
       for (int b = 0; b < nB; b++) {
-        int row = c * nB + b;
+        int row = plane + b;
         long m = map[row];
         if (m == 0) {
-          out[row] = 0;
+          out.none[row] = 0;
           continue;
         }
-        long both =
-            sa == nA
-                ? 0
-                : wrapA
-                    ? ((m >>> sa) | (m << (nA - sa))) & ((m << sa) | (m >>> (nA - sa)))
-                    : (m >>> sa) & (m << sa);
-        if (slidesC) {
-          both |= map[rowUp + b] & map[rowDown + b];
+        long alongA = 0;
+        if (slidesA) {
+          alongA =
+              wrapA
+                  ? m & ((m >>> sa) | (m << (nA - sa))) & ((m << sa) | (m >>> (nA - sa)))
+                  : m & (m >>> sa) & (m << sa);
         }
-        if (turn.strideB < nB) {
+        long alongB = 0;
+        if (slidesB) {
           int east = b + turn.strideB;
           int west = b - turn.strideB;
           if (wrapB || (east < nB && west >= 0)) {
-            both |=
-                map[c * nB + (east < nB ? east : east - nB)]
-                    & map[c * nB + (west >= 0 ? west : west + nB)];
+            alongB =
+                m
+                    & map[plane + (east < nB ? east : east - nB)]
+                    & map[plane + (west >= 0 ? west : west + nB)];
           }
         }
-        long l = m & ~both;
-        out[row] = l;
-        count += Long.bitCount(l);
+        long alongC = slidesC ? m & map[rowUp + b] & map[rowDown + b] : 0;
+        out.alongA[row] = alongA;
+        out.alongB[row] = alongB;
+        out.alongC[row] = alongC;
+        long none = m & ~(alongA | alongB | alongC);
+        out.none[row] = none;
+        count += Long.bitCount(none);
       }
     }
     return count;
@@ -742,65 +769,83 @@ final class TorusSpace extends PodSpace {
 
   /** The free cells outside a box that share a face with one of its cells. */
   private int exposed(Turn turn, long[] closed, int a, int b, int c) {
+    return exposedC(turn, closed, a, b, c)
+        + exposedB(turn, closed, a, b, c)
+        + exposedA(turn, closed, a, b, c);
+  }
+
+  private int exposedA(Turn turn, long[] closed, int a, int b, int c) {
+    if (turn.eA == nA) {
+      return 0;
+    }
+    long faces = 0;
+    if (a > 0) {
+      faces = 1L << (a - 1);
+    } else if (wrapA) {
+      faces = 1L << (nA - 1);
+    }
+    int end = a + turn.eA;
+    if (end < nA) {
+      faces |= 1L << end;
+    } else if (wrapA) {
+      faces |= 1L << (end - nA);
+    }
     int sum = 0;
-    int eB = turn.eB;
-    int eC = turn.eC;
-    if (turn.eA < nA) {
-      long faces = 0;
-      if (a > 0) {
-        faces = 1L << (a - 1);
-      } else if (wrapA) {
-        faces = 1L << (nA - 1);
+    for (int k = 0; k < turn.eC; k++) {
+      int base = rowC[c + k];
+      for (int j = 0; j < turn.eB; j++) {
+        int row = base + rowB[b + j];
+        sum += Long.bitCount(~(taken[row] | closed[row]) & faces);
       }
-      int end = a + turn.eA;
-      if (end < nA) {
-        faces |= 1L << end;
-      } else if (wrapA) {
-        faces |= 1L << (end - nA);
-      }
-      for (int k = 0; k < eC; k++) {
-        int base = rowC[c + k];
-        for (int j = 0; j < eB; j++) {
-          int row = base + rowB[b + j];
-          sum += Long.bitCount(~(taken[row] | closed[row]) & faces);
-        }
-      }
+    }
+    return sum;
+  }
+
+  private int exposedB(Turn turn, long[] closed, int a, int b, int c) {
+    if (turn.eB == nB) {
+      return 0;
     }
     long box = span(a, turn.eA);
-    if (eB < nB) {
-      int west = b > 0 ? b - 1 : wrapB ? nB - 1 : -1;
-      int end = b + eB;
-      int east = end < nB ? end : wrapB ? end - nB : -1;
-      if (east == west) {
-        east = -1;
+    int west = b > 0 ? b - 1 : wrapB ? nB - 1 : -1;
+    int end = b + turn.eB;
+    int east = end < nB ? end : wrapB ? end - nB : -1;
+    if (east == west) {
+      east = -1;
+    }
+    int sum = 0;
+    for (int k = 0; k < turn.eC; k++) {
+      int base = rowC[c + k];
+      if (west >= 0) {
+        sum += Long.bitCount(~(taken[base + west] | closed[base + west]) & box);
       }
-      for (int k = 0; k < eC; k++) {
-        int base = rowC[c + k];
-        if (west >= 0) {
-          sum += Long.bitCount(~(taken[base + west] | closed[base + west]) & box);
-        }
-        if (east >= 0) {
-          sum += Long.bitCount(~(taken[base + east] | closed[base + east]) & box);
-        }
+      if (east >= 0) {
+        sum += Long.bitCount(~(taken[base + east] | closed[base + east]) & box);
       }
     }
-    if (eC < nC) {
-      int down = c > 0 ? c - 1 : wrapC ? nC - 1 : -1;
-      int end = c + eC;
-      int up = end < nC ? end : wrapC ? end - nC : -1;
-      if (up == down) {
-        up = -1;
+    return sum;
+  }
+
+  private int exposedC(Turn turn, long[] closed, int a, int b, int c) {
+    if (turn.eC == nC) {
+      return 0;
+    }
+    long box = span(a, turn.eA);
+    int down = c > 0 ? c - 1 : wrapC ? nC - 1 : -1;
+    int end = c + turn.eC;
+    int up = end < nC ? end : wrapC ? end - nC : -1;
+    if (up == down) {
+      up = -1;
+    }
+    int sum = 0;
+    for (int j = 0; j < turn.eB; j++) {
+      int in = rowB[b + j];
+      if (down >= 0) {
+        int row = down * nB + in;
+        sum += Long.bitCount(~(taken[row] | closed[row]) & box);
       }
-      for (int j = 0; j < eB; j++) {
-        int in = rowB[b + j];
-        if (down >= 0) {
-          int row = down * nB + in;
-          sum += Long.bitCount(~(taken[row] | closed[row]) & box);
-        }
-        if (up >= 0) {
-          int row = up * nB + in;
-          sum += Long.bitCount(~(taken[row] | closed[row]) & box);
-        }
+      if (up >= 0) {
+        int row = up * nB + in;
+        sum += Long.bitCount(~(taken[row] | closed[row]) & box);
       }
     }
     return sum;
@@ -831,24 +876,91 @@ final class TorusSpace extends PodSpace {
     return new Box(form.turns[bestTurn], bestA, bestB, bestC, best);
   }
 
+  /**
+   * The least exposed of all origins: first of those that slide along no axis, then of the others.
+   * Along an axis on which a box slides both its faces are all free, which bounds its score from
+   * below and rules most out, a row of bits at a time.
+   */
   private int scanAll(Form form) {
     int best = Integer.MAX_VALUE;
     int bestCell = 0;
     long[] closed = form.blocks.closed;
     for (int t = 0; t < form.turns.length; t++) {
       Turn turn = form.turns[t];
+      Slides s = slides(t);
+      if (turn.count == 0 || lock(turn, s) == 0) {
+        continue;
+      }
       for (int c = 0, row = 0; c < nC; c++) {
         for (int b = 0; b < nB; b++, row++) {
-          for (long bits = turn.map[row]; bits != 0; bits &= bits - 1) {
+          for (long bits = s.none[row]; bits != 0; bits &= bits - 1) {
             int a = Long.numberOfTrailingZeros(bits);
-            int score = exposed(turn, closed, a, b, c);
+            int score = exposedB(turn, closed, a, b, c) + exposedC(turn, closed, a, b, c);
+            if (score > best) {
+              continue;
+            }
+            score += exposedA(turn, closed, a, b, c);
             if (score < best || (score == best && t == bestTurn && cell(a, b, c) < bestCell)) {
               best = score;
               bestCell = cell(a, b, c);
-              bestTurn = t;
-              bestA = a;
-              bestB = b;
-              bestC = c;
+              keep(t, a, b, c);
+            }
+          }
+        }
+      }
+    }
+    boolean locked = best < Integer.MAX_VALUE;
+    for (int t = 0; t < form.turns.length; t++) {
+      Turn turn = form.turns[t];
+      if (turn.count == 0) {
+        continue;
+      }
+      Slides s = slides(t);
+      int fullA = turn.eB * turn.eC * Math.min(2, nA - turn.eA);
+      int fullB = turn.eA * turn.eC * Math.min(2, nB - turn.eB);
+      int fullC = turn.eA * turn.eB * Math.min(2, nC - turn.eC);
+      for (int c = 0, row = 0; c < nC; c++) {
+        for (int b = 0; b < nB; b++, row++) {
+          long bits = turn.map[row] & ~s.none[row];
+          if (bits == 0) {
+            continue;
+          }
+          long alongA = s.alongA[row];
+          long alongB = s.alongB[row];
+          long alongC = s.alongC[row];
+          // Ties go to those that slide along no axis, then to the least cell.
+          int limit = locked ? best - 1 : best;
+          bits &= fullA > limit ? ~alongA : -1L;
+          bits &= fullB > limit ? ~alongB : -1L;
+          bits &= fullC > limit ? ~alongC : -1L;
+          bits &= fullA + fullB > limit ? ~(alongA & alongB) : -1L;
+          bits &= fullA + fullC > limit ? ~(alongA & alongC) : -1L;
+          bits &= fullB + fullC > limit ? ~(alongB & alongC) : -1L;
+          bits &= fullA + fullB + fullC > limit ? ~(alongA & alongB & alongC) : -1L;
+          for (; bits != 0; bits &= bits - 1) {
+            int a = Long.numberOfTrailingZeros(bits);
+            limit = locked ? best - 1 : best;
+            boolean freeA = (alongA >>> a & 1) != 0;
+            boolean freeB = (alongB >>> a & 1) != 0;
+            boolean freeC = (alongC >>> a & 1) != 0;
+            int score = (freeA ? fullA : 0) + (freeB ? fullB : 0) + (freeC ? fullC : 0);
+            if (score > limit) {
+              continue;
+            }
+            score += freeB ? 0 : exposedB(turn, closed, a, b, c);
+            score += freeC ? 0 : exposedC(turn, closed, a, b, c);
+            if (score > limit) {
+              continue;
+            }
+            score += freeA ? 0 : exposedA(turn, closed, a, b, c);
+            if (score > limit) {
+              continue;
+            }
+            if (score < best || (t == bestTurn && cell(a, b, c) < bestCell)) {
+              best = score;
+              bestCell = cell(a, b, c);
+              locked = false;
+              keep(t, a, b, c);
             }
           }
         }
@@ -857,20 +969,31 @@ final class TorusSpace extends PodSpace {
     return best;
   }
 
-  /** The locked origins of a form, or all if none is locked: in {@link #locked}; their number. */
+  private void keep(int turn, int a, int b, int c) {
+    bestTurn = turn;
+    bestA = a;
+    bestB = b;
+    bestC = c;
+  }
+
+  private Slides slides(int turn) {
+    Slides s = slides[turn];
+    if (s == null) {
+      s = new Slides(rows);
+      slides[turn] = s;
+    }
+    return s;
+  }
+
+  /** The locked origins of a form, or all if none is locked: in {@link #slides}; their number. */
   private int lockAll(Form form) {
     int count = 0;
     for (int t = 0; t < form.turns.length; t++) {
-      long[] out = locked[t];
-      if (out == null) {
-        out = new long[rows];
-        locked[t] = out;
-      }
-      count += lock(form.turns[t], out);
+      count += lock(form.turns[t], slides(t));
     }
     if (count == 0) {
       for (int t = 0; t < form.turns.length; t++) {
-        System.arraycopy(form.turns[t].map, 0, locked[t], 0, rows);
+        System.arraycopy(form.turns[t].map, 0, slides(t).none, 0, rows);
         count += form.turns[t].count;
       }
     }
@@ -889,7 +1012,7 @@ final class TorusSpace extends PodSpace {
     int ties = 0;
     for (int t = 0; t < form.turns.length; t++) {
       Turn turn = form.turns[t];
-      long[] map = few ? turn.map : locked[t];
+      long[] map = few ? turn.map : slides(t).none;
       for (int c = 0, row = 0; c < nC; c++) {
         for (int b = 0; b < nB; b++, row++) {
           long bits = map[row];
@@ -905,10 +1028,7 @@ final class TorusSpace extends PodSpace {
               ties = 0;
             }
             if (score == best && (++ties == 1 || random.nextInt(ties) == 0)) {
-              bestTurn = t;
-              bestA = a;
-              bestB = b;
-              bestC = c;
+              keep(t, a, b, c);
             }
             stratum += step;
             next = step == 1 ? stratum : stratum + random.nextInt(step);
@@ -978,10 +1098,7 @@ final class TorusSpace extends PodSpace {
         best = cost;
         bestScore = score;
         bestCell = cell(a, b, c);
-        bestTurn = t;
-        bestA = a;
-        bestB = b;
-        bestC = c;
+        keep(t, a, b, c);
       }
     }
     return new Box(form.turns[bestTurn], bestA, bestB, bestC, bestScore);
@@ -1029,9 +1146,10 @@ final class TorusSpace extends PodSpace {
     int seen = 0;
     for (int t = 0; t < form.turns.length; t++) {
       Turn turn = form.turns[t];
+      long[] locked = slides(t).none;
       for (int c = 0, row = 0; c < nC; c++) {
         for (int b = 0; b < nB; b++, row++) {
-          for (long bits = locked[t][row]; bits != 0; bits &= bits - 1) {
+          for (long bits = locked[row]; bits != 0; bits &= bits - 1) {
             if (seen++ % step == 0) {
               int a = Long.numberOfTrailingZeros(bits);
               int score = exposed(turn, closed, a, b, c);
