@@ -102,8 +102,7 @@ final class Bounds {
             if (!free.broken()[i] || free.permission().move()) {
               sum =
                   Math.addExact(
-                      sum,
-                      ObjectiveLevels.counted(free.request(), free.slices().get(i).shape()));
+                      sum, ObjectiveLevels.counted(free.request(), free.slices().get(i).shape()));
             }
           }
         }
@@ -116,9 +115,14 @@ final class Bounds {
     if (certificate == null) {
       return best;
     }
-    long value =
-        PlanVerifier.certifiedBound(
-            in.fleet, in.requests, in.rules, in.cost, values, certificate);
+    long value;
+    try {
+      value =
+          PlanVerifier.certifiedBound(
+              in.fleet, in.requests, in.rules, in.cost, certificate, values);
+    } catch (IllegalArgumentException | ArithmeticException e) {
+      return best; // prices that do not suit this pod, or figures too large for them
+    }
     boolean maximise = in.levels.get(l).kind().maximise();
     if (maximise ? value < best.value() : value > best.value()) {
       return new Bound(value, new Proof.Certified(certificate));
@@ -245,8 +249,7 @@ final class Bounds {
               }
               for (int p : choice.pods()) {
                 TpuTopology t = in.pods.get(p).topology();
-                boolean inCubes =
-                    t.slicing() instanceof Slicing.OpticalCubes o && o.boxesInCube();
+                boolean inCubes = t.slicing() instanceof Slicing.OpticalCubes o && o.boxesInCube();
                 if (!(t.slicing() instanceof Slicing.TorusBoxes) || inCubes) {
                   continue;
                 }

@@ -174,8 +174,12 @@ final class Explainer {
         if (!t.shapesFor(request.chips()).isEmpty()) {
           shapes = true;
         } else {
-          why = "No legal shape of " + t.accelerator() + " has exactly " + request.chips()
-              + " chips.";
+          why =
+              "No legal shape of "
+                  + t.accelerator()
+                  + " has exactly "
+                  + request.chips()
+                  + " chips.";
           nearest.addAll(near(t, request.chips()));
         }
         continue;
@@ -191,8 +195,7 @@ final class Explainer {
     }
     List<Shape> offer = nearest.stream().limit(4).toList();
     Evidence evidence =
-        new Evidence(
-            wanted, 0, in.matching[d], null, List.of(), List.of(), offer, 0, 0);
+        new Evidence(wanted, 0, in.matching[d], null, List.of(), List.of(), offer, 0, 0);
     if (shapes) {
       return new Unplaced(
           request.id(),
@@ -220,8 +223,7 @@ final class Explainer {
   private static List<Shape> near(TpuTopology t, long chips) {
     return t.legalShapes().stream()
         .sorted(
-            Comparator.<Shape>comparingDouble(
-                    s -> Math.abs(Math.log((double) s.chips() / chips)))
+            Comparator.<Shape>comparingDouble(s -> Math.abs(Math.log((double) s.chips() / chips)))
                 .thenComparing(Comparator.naturalOrder()))
         .limit(3)
         .toList();
@@ -378,7 +380,9 @@ final class Explainer {
     return sum;
   }
 
-  /** Chips free for a request: neither taken, failed, cordoned nor held, nor degraded if it minds. */
+  /**
+   * Chips free for a request: neither taken, failed, cordoned nor held, nor degraded if it minds.
+   */
   private long freeChips(Pod pod, SliceRequest request) {
     TpuTopology t = pod.topology();
     CellSet failed = pod.health().failedCells();
@@ -405,15 +409,7 @@ final class Explainer {
 
   private Evidence evidence(int d, long wanted) {
     return new Evidence(
-        wanted,
-        freeChips(d),
-        in.matching[d],
-        largest(d),
-        List.of(),
-        List.of(),
-        List.of(),
-        0,
-        0);
+        wanted, freeChips(d), in.matching[d], largest(d), List.of(), List.of(), List.of(), 0, 0);
   }
 
   /** The largest legal shape, no larger than the one wanted, that still fits after the plan. */
@@ -437,8 +433,7 @@ final class Explainer {
           }
           PodSpace space = after(p);
           if (space.fits(
-              space.register(
-                  new Want(shape, true, demand.request().healthyOnly(), false, "")))) {
+              space.register(new Want(shape, true, demand.request().healthyOnly(), false, "")))) {
             best = shape;
             break;
           }
@@ -583,8 +578,7 @@ final class Explainer {
                               .toList())
                       + "."));
     }
-    boolean cordoned =
-        in.pods.stream().anyMatch(p -> p.isCordoned() || !p.cordons().isEmpty());
+    boolean cordoned = in.pods.stream().anyMatch(p -> p.isCordoned() || !p.cordons().isEmpty());
     if (cordoned && fitsAlone(demand, variant(Change.UNCORDONED), false)) {
       return new Unplaced(
           request.id(),
@@ -679,8 +673,7 @@ final class Explainer {
           Set<HostId> hosts = new TreeSet<>();
           for (int cell : t.cells(place)) {
             if (pod.health().failedCells().contains(cell)
-                || demand.request().healthyOnly()
-                    && pod.health().degradedCells().contains(cell)) {
+                || demand.request().healthyOnly() && pod.health().degradedCells().contains(cell)) {
               hosts.add(t.hostOfCell(cell));
             }
           }

@@ -190,7 +190,8 @@ final class Instance {
                     : a.accelerator().compareTo(b.accelerator()));
     List<Choice> out = new ArrayList<>(keys.size());
     for (ChoiceKey key : keys) {
-      int[] own = podsOf.getOrDefault(key, List.of()).stream().mapToInt(Integer::intValue).toArray();
+      int[] own =
+          podsOf.getOrDefault(key, List.of()).stream().mapToInt(Integer::intValue).toArray();
       long[] prices = new long[own.length];
       for (int i = 0; i < own.length; i++) {
         prices[i] =

@@ -837,8 +837,7 @@ final class ModelTranslation {
         int owner = in.demands.size() + f;
         Integer c =
             to == null
-                ? byMeaning.get(
-                    new Meaning(owner, s, -1, in.podOf(slice.pod()), slice.footprint()))
+                ? byMeaning.get(new Meaning(owner, s, -1, in.podOf(slice.pod()), slice.footprint()))
                 : lookUp(owner, s, 0, to.pod(), to.footprint(), whole);
         if (c == null) {
           return null;

@@ -32,7 +32,7 @@ public final class PlanHandle {
    * @return the plan, or empty before the first
    */
   public Optional<Plan> best() {
-    return best.get();
+    return java.util.Objects.requireNonNull(best.get());
   }
 
   /**

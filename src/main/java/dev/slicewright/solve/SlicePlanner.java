@@ -27,8 +27,8 @@ import java.util.function.Consumer;
  * are unless the rules permit otherwise.
  *
  * <p>Each call works on its caller's thread; further threads are capped over all calls of one
- * planner. Native solvers load on the first call that needs them; where they cannot load, plans come
- * from search and bounds, and say so in {@link Plan#notes()}.
+ * planner. Native solvers load on the first call that needs them; where they cannot load, plans
+ * come from search and bounds, and say so in {@link Plan#notes()}.
  */
 public final class SlicePlanner {
 
@@ -255,8 +255,8 @@ public final class SlicePlanner {
     }
 
     /**
-     * Sets whether a plan that the verifier rejects is an exception, as tests want it; by default it
-     * is dropped, reported in the notes, and the next best verified plan returned.
+     * Sets whether a plan that the verifier rejects is an exception, as tests want it; by default
+     * it is dropped, reported in the notes, and the next best verified plan returned.
      *
      * @param value false by default
      * @return this

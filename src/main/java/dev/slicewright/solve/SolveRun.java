@@ -41,8 +41,8 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One solve: translate, search, bound, formulate, verify, explain. Confined to one thread at a time,
- * but for the searches that it runs beside its own.
+ * One solve: translate, search, bound, formulate, verify, explain. Confined to one thread at a
+ * time, but for the searches that it runs beside its own.
  */
 final class SolveRun {
 
@@ -149,7 +149,8 @@ final class SolveRun {
     if (small) {
       rounds = Math.min(rounds, ROUNDS_BEFORE_MODEL);
       own =
-          new Stop(stop.token(), System.nanoTime() + Math.max(1_000_000, stop.remainingNanos() / 5));
+          new Stop(
+              stop.token(), System.nanoTime() + Math.max(1_000_000, stop.remainingNanos() / 5));
     }
     improve(search, rounds, own, small);
   }
@@ -161,13 +162,7 @@ final class SolveRun {
   private PlacementSearch newSearch(long seed) {
     PlacementSearch search =
         new PlacementSearch(
-            in.pods,
-            in.demands,
-            in.limits,
-            in.priorities.length,
-            in.rules.now(),
-            seed,
-            in.credits);
+            in.pods, in.demands, in.limits, in.priorities.length, in.rules.now(), seed, in.credits);
     return search;
   }
 
@@ -244,7 +239,9 @@ final class SolveRun {
     }
   }
 
-  /** The value at which a search may stop, in the search's own terms, or null if it is not known. */
+  /**
+   * The value at which a search may stop, in the search's own terms, or null if it is not known.
+   */
   private long @Nullable [] target() {
     long[] target = new long[in.priorities.length + 2];
     target[in.priorities.length] = 0;
@@ -294,7 +291,9 @@ final class SolveRun {
     boolean open = false;
     for (int l = 0; l < proved.length; l++) {
       Bounds.Bound known = proved[l];
-      if (known == null || known.value() != values[l] || !(known.proof() instanceof Proof.Agreement)) {
+      if (known == null
+          || known.value() != values[l]
+          || !(known.proof() instanceof Proof.Agreement)) {
         proved[l] = bounds.bound(l, values);
       }
       open |= proved[l].value() != values[l];
@@ -423,8 +422,7 @@ final class SolveRun {
   }
 
   /** Optimises one level; false if the formulation is of no further use. */
-  private boolean solveLevel(
-      ModelTranslation t, Formulation formulation, int level, long[] held) {
+  private boolean solveLevel(ModelTranslation t, Formulation formulation, int level, long[] held) {
     FormulationResult first = ask(t, formulation, level, held, 0);
     if (first == null) {
       return false;
@@ -597,8 +595,7 @@ final class SolveRun {
   }
 
   private Plan build(Solution solution, StopReason reason, Score score, boolean explain) {
-    Plan.Builder b =
-        Plan.builder(in.fleet.version(), in.rules).score(score).stopped(reason);
+    Plan.Builder b = Plan.builder(in.fleet.version(), in.rules).score(score).stopped(reason);
     engines.forEach(b::engine);
     notes.forEach(b::note);
     Explainer explainer =
@@ -657,9 +654,7 @@ final class SolveRun {
       return;
     }
     Set<String> movable = new TreeSet<>();
-    in.free.stream()
-        .filter(f -> f.permission().move())
-        .forEach(f -> movable.add(f.request().id()));
+    in.free.stream().filter(f -> f.permission().move()).forEach(f -> movable.add(f.request().id()));
     for (RunningSlice slice : in.broken) {
       SliceId id = slice.id();
       if (solution.moved().containsKey(id) || solution.evicted().contains(id.request())) {
