@@ -13,7 +13,6 @@ import dev.slicewright.fleet.RunningSlice;
 import dev.slicewright.request.PlanningRules;
 import dev.slicewright.request.SliceRequest;
 import dev.slicewright.request.Spread;
-import dev.slicewright.topology.AcceleratorType;
 import dev.slicewright.topology.CubeId;
 import dev.slicewright.topology.Footprint;
 import dev.slicewright.topology.Shape;
@@ -500,7 +499,8 @@ final class CertificateChecker {
           joint
               .computeIfAbsent(
                   new Joint(
-                      room.topology.accelerator(), request.mayTurn() ? shape.sorted() : shape),
+                      room.topology.accelerator().name(),
+                      request.mayTurn() ? shape.sorted() : shape),
                   j -> new TreeMap<>())
               .merge(apart ? Verification.domain(spread, room.pod) : "", gain, Math::max);
         }
@@ -599,7 +599,7 @@ final class CertificateChecker {
       Map<List<Object>, long[]> joint = new HashMap<>();
       for (int at = 0; at < rooms.size(); at++) {
         Room room = rooms.get(at);
-        AcceleratorType accelerator = room.topology.accelerator();
+        String accelerator = room.topology.accelerator().name();
         if (of.kind() == Level.Kind.NEW_HOSTS) {
           mayGain(1);
         }
@@ -639,7 +639,7 @@ final class CertificateChecker {
           Shape own = request.mayTurn() ? slice.shape().sorted() : slice.shape();
           String pod = (String) choice.getKey().get(2);
           boolean mayStay =
-              choice.getKey().get(0).equals(room.topology.accelerator())
+              choice.getKey().get(0).equals(room.topology.accelerator().name())
                   && choice.getKey().get(1).equals(own)
                   && (pod.isEmpty() || pod.equals(slice.pod()));
           long value = choice.getValue()[i];

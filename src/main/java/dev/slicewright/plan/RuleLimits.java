@@ -19,9 +19,10 @@ import org.jspecify.annotations.Nullable;
  * <p>Each rule is a row: fixed + the chips of what a plan places, keeps or moves of what may move
  * or leave + the live holds of requests of the batch that it does not place ≤ limit. Fixed are
  * running slices that may neither move nor leave (those leaving too), and live holds of requests
- * that are not in the batch. A limit that what cannot be evicted, together with all live holds,
- * already exceeds is raised to that. The tenant of a hold is that of its request, where the request
- * is in the batch or runs; else it has none.
+ * that are not in the batch. A limit that what runs and is held now already exceeds is raised to
+ * that, so that the plan that changes nothing keeps every rule, and a lowered quota never evicts by
+ * itself. The tenant of a hold is that of its request, where the request is in the batch or runs;
+ * else it has none.
  *
  * <p>The usable chips of reserved capacity are those neither failed nor cordoned.
  */
@@ -73,19 +74,18 @@ public final class RuleLimits {
     for (RunningSlice slice : fleet.running()) {
       Standing.Group group = groups.get(slice.id().request());
       boolean fixed = group == null;
-      boolean stuck = group == null || !group.permission().evict();
       Pod pod = fleet.pod(slice.pod()).orElseThrow();
       String tenant = slice.request().tenant();
       long chips = slice.shape().chips();
       for (int i = 0; i < quotaFloor.length; i++) {
         if (counts(rules.quotas().get(i), tenant, pod)) {
-          quotaFloor[i] = Math.addExact(quotaFloor[i], stuck ? chips : 0);
+          quotaFloor[i] = Math.addExact(quotaFloor[i], chips);
           limits.quotaFixed[i] = Math.addExact(limits.quotaFixed[i], fixed ? chips : 0);
         }
       }
       for (int i = 0; i < reservedFloor.length; i++) {
         if (counts(rules.reserved().get(i), tenant, pod)) {
-          reservedFloor[i] = Math.addExact(reservedFloor[i], stuck ? chips : 0);
+          reservedFloor[i] = Math.addExact(reservedFloor[i], chips);
           limits.reservedFixed[i] = Math.addExact(limits.reservedFixed[i], fixed ? chips : 0);
         }
       }

@@ -417,7 +417,11 @@ final class Verification {
         if (spread.kind() == Spread.Kind.ANY || spread.kind() == Spread.Kind.SAME_POD) {
           continue;
         }
-      } else if (!first.topology().accelerator().equals(pod.topology().accelerator())) {
+      } else if (!first
+          .topology()
+          .accelerator()
+          .name()
+          .equals(pod.topology().accelerator().name())) {
         bad(path, "the slices of " + request.id() + " must all have one accelerator");
         return;
       } else if (spread.kind() == Spread.Kind.SAME_POD) {

@@ -416,7 +416,8 @@ final class ModelTranslation {
             && Instance.matches(free.request(), pod)
             && pod.topology()
                 .accelerator()
-                .equals(in.pods.get(in.podOf(slice.pod())).topology().accelerator())
+                .name()
+                .equals(in.pods.get(in.podOf(slice.pod())).topology().accelerator().name())
             && pod.topology().isLegal(slice.shape())
             && (slice.twist().isNone() || pod.topology().twist(slice.shape()).isPresent())) {
           out.add(p);
