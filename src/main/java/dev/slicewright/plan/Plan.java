@@ -216,6 +216,17 @@ public final class Plan {
     return copy;
   }
 
+  /** Compares everything but times: neither {@link #phases} nor {@link #time} count. */
+  @Override
+  public boolean equals(Object other) {
+    return this == other || other instanceof Plan that && b.key().equals(that.b.key());
+  }
+
+  @Override
+  public int hashCode() {
+    return b.key().hashCode();
+  }
+
   @Override
   public String toString() {
     return "Plan["
@@ -254,6 +265,21 @@ public final class Plan {
     private Builder(long fleetVersion, PlanningRules rules) {
       this.fleetVersion = fleetVersion;
       this.rules = Objects.requireNonNull(rules, "rules");
+    }
+
+    private List<Object> key() {
+      return List.of(
+          fleetVersion,
+          rules,
+          placements,
+          moves,
+          evictions,
+          unplaced,
+          broken,
+          score,
+          stopped,
+          engines,
+          notes);
     }
 
     /**
