@@ -1,0 +1,54 @@
+package dev.slicewright.plan;
+
+import java.util.Objects;
+
+/** What stands behind a bound. Immutable, safe to share. */
+public sealed interface Proof {
+
+  /**
+   * Nothing but arithmetic on the requests: the bound is what is asked for. Immutable, safe to
+   * share.
+   */
+  record Trivial() implements Proof {
+    @Override
+    public String toString() {
+      return "trivial";
+    }
+  }
+
+  /**
+   * Prices that anyone can check. Immutable, safe to share.
+   *
+   * @param certificate the prices
+   */
+  record Certified(Certificate certificate) implements Proof {
+    /** Checks for null. */
+    public Certified {
+      Objects.requireNonNull(certificate, "certificate");
+    }
+
+    @Override
+    public String toString() {
+      return "certificate";
+    }
+  }
+
+  /**
+   * Two differently configured solves that agree. Immutable, safe to share.
+   *
+   * @param first the name of the first
+   * @param second the name of the second
+   */
+  record Agreement(String first, String second) implements Proof {
+    /** Checks for null. */
+    public Agreement {
+      Objects.requireNonNull(first, "first");
+      Objects.requireNonNull(second, "second");
+    }
+
+    @Override
+    public String toString() {
+      return "agreement of " + first + " and " + second;
+    }
+  }
+}
