@@ -31,8 +31,9 @@ import java.util.concurrent.atomic.AtomicInteger;
  * new models. An interrupt of the calling thread cancels the solve and stays set.
  *
  * <p><b>Size.</b> {@link #whyNot} declines models of more than {@value #MAX_LITERALS} literals
- * (cells, gains and terms of the candidates, equal items counted once) and those with less than a
- * microsecond left for each literal. Sums of magnitudes beyond 2^60 in one row or level fail.
+ * (cells, gains and terms of the candidates, equal items counted once) and those with less than
+ * {@value #MICROS_PER_LITERAL} µs left for each literal. Sums of magnitudes beyond 2^60 in one row
+ * or level fail.
  *
  * <p><b>Determinism.</b> In mode {@code REPRODUCIBLE} there is one worker and a deterministic limit
  * of {@value CpSatRun#DETERMINISTIC_SHARE} deterministic seconds for each second of the budget's
@@ -53,6 +54,12 @@ public final class CpSatFormulation implements Formulation {
 
   /** The most literals that a model may have. */
   static final int MAX_LITERALS = 500_000;
+
+  /** Time that must be left for each literal: building, handing over and presolve, with room. */
+  static final int MICROS_PER_LITERAL = 4;
+
+  /** Beyond so many times the literals allowed, equal items are not even looked for. */
+  private static final int MAX_COPIES = 16;
 
   /** How many native threads may be left behind before new models are declined. */
   static final int MAX_LINGERING = 4;
@@ -121,12 +128,12 @@ public final class CpSatFormulation implements Formulation {
       return Optional.of(
           String.format(
               Locale.ROOT,
-              "CP-SAT is given at most %d literals, and at most one for each microsecond left"
-                  + " (%d); this model has %d%s. Give it fewer candidates or more time.",
+              "CP-SAT is given at most %d literals, and one for each %d µs left, now %d; this"
+                  + " model has %d. Give it fewer candidates or more time.",
               MAX_LITERALS,
+              MICROS_PER_LITERAL,
               affordable,
-              literals,
-              literals > MAX_LITERALS ? " or more" : ""));
+              literals));
     }
     int left = lingering.get();
     if (left >= MAX_LINGERING) {
@@ -171,7 +178,10 @@ public final class CpSatFormulation implements Formulation {
     return new CpSatRun(model, task, lingering).call();
   }
 
-  /** Literals of a model, equal items counted once, or more than the limit if there are more. */
+  /**
+   * Literals of a model. Equal items are counted once, unless the count is below the limit without
+   * that, or far beyond it.
+   */
   static long literals(PlacementModel model, long limit) {
     long tied = 0;
     for (Group group : model.groups()) {
@@ -181,7 +191,7 @@ public final class CpSatFormulation implements Formulation {
     for (Candidate candidate : model.candidates()) {
       all += size(candidate);
     }
-    if (all <= limit) {
+    if (all <= limit || all / MAX_COPIES > limit) {
       return all;
     }
     long distinct = tied;

@@ -159,7 +159,8 @@ final class CpSatProgram {
   }
 
   /**
-   * Hints a solution, in full if it is one, else what can be read of it.
+   * Hints a solution, in full if it is one, else what can be read of it. One that places nothing is
+   * not hinted: it kept CP-SAT from finding anything better.
    *
    * @param start for each item a candidate or -1; anything else is left out
    * @return whether it is a solution that keeps the held values
@@ -179,7 +180,7 @@ final class CpSatProgram {
         any = true;
       }
     }
-    if (!complete && !any) {
+    if (!any) {
       return false;
     }
     int count = variables;
