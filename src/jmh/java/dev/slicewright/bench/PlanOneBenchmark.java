@@ -57,7 +57,8 @@ public class PlanOneBenchmark {
     SplittableRandom random = new SplittableRandom(7);
     fleet =
         switch (place) {
-          case "torus-60" -> Churn.fleet(TpuTopology.torus(16, 20, 28), 0.6, 1, Churn.Rule.FIRST_FIT);
+          case "torus-60" ->
+              Churn.fleet(TpuTopology.torus(16, 20, 28), 0.6, 1, Churn.Rule.FIRST_FIT);
           case "v5p" -> Situations.half(List.of(TpuTopology.v5p()), random);
           case "tpu7x" -> Situations.half(List.of(TpuTopology.tpu7x()), random);
           default -> Situations.half(java.util.Collections.nCopies(16, TpuTopology.v6e()), random);
