@@ -93,7 +93,7 @@ final class CertificateChecker {
   private record Row(Certificate.RowPrice row, boolean[] cubes, boolean[] nodes) {}
 
   /** The accelerator and shape that the slices of a request have in common. */
-  private record Joint(AcceleratorType accelerator, Shape shape) {}
+  private record Joint(String accelerator, Shape shape) {}
 
   CertificateChecker(
       Fleet fleet,
