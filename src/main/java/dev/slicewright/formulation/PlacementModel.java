@@ -389,6 +389,16 @@ public final class PlacementModel {
     }
 
     /**
+     * A candidate added before.
+     *
+     * @param candidate its number
+     * @return the candidate
+     */
+    public Candidate candidateAt(int candidate) {
+      return candidates.get(candidate);
+    }
+
+    /**
      * The number of candidates so far.
      *
      * @return 0 or more
