@@ -38,19 +38,23 @@ import org.jspecify.annotations.Nullable;
  * means the same chips, and only origin 0 is in the map.
  *
  * <p>{@link #find} is best fit: it takes the origin whose box touches the fewest free cells outside
- * it (the <i>exposed</i> cells), counted with masked population counts. With a source of chance it
- * looks only at origins that are <i>locked</i>, that is, that cannot slide both ways along any
- * axis, and only at a sample of those if they are many. {@link #findOnline} takes the origin that
- * destroys the least: for an expected mix of shapes it counts, per shape, the origins that the box
- * would spoil, and weighs them with the shape's chips and share over the origins that are left.
- * Both rules were measured against first fit and others in churn; the figures are this library's
- * own.
+ * it (the <i>exposed</i> cells), counted with masked population counts. A box <i>slides</i> along
+ * an axis if the origins before and after it are feasible too; its two faces on that axis are then
+ * all free, a lower bound that rules most origins out by whole rows. Origins that slide along no
+ * axis are <i>locked</i> and come first. With a source of chance it looks only at those, if there
+ * are any, and only at a random sample if they are many.
  *
- * <p>With R rows, T turns of the shape (at most 6), extents e and M candidates of which each has a
- * surface of S rows (e_b·e_c + 2e_b + 2e_c): a map costs O(R·log e) for each turn and is kept until
- * the taken cells change; find O(T·R·log e + M·S); findOnline O(M·K·W) more for the K turns in the
- * mix, where W is the number of rows of two boxes side by side; taking or giving back O(e_b·e_c +
- * maps kept). Nothing is allocated after registration but the spot.
+ * <p>{@link #findOnline} takes the origin that destroys the least: for an expected mix of shapes it
+ * counts, per shape, the origins that the box would spoil, and weighs them with the shape's chips
+ * and share over the origins that are left. Looking at locked origins only is several times faster
+ * and, in churn, turns away about a tenth more chips.
+ *
+ * <p>With R rows, T turns of the shape (at most 6), extent e along an axis, M candidates and S rows
+ * on the surface of a box (e_b·e_c + 2e_b + 2e_c): a map costs O(R·log e) for each turn and is kept
+ * until the taken cells change; find O(T·R·log e + M·S); findOnline O(M·K·W) more for the K turns
+ * in the mix, where W is the number of rows that a box of the mix beside the placed one can reach.
+ * Taking and giving back cost O(e_b·e_c). Once wants are registered nothing is allocated but the
+ * spot.
  */
 final class TorusSpace extends PodSpace {
 
