@@ -1,6 +1,5 @@
 package dev.slicewright;
 
-import java.util.Comparator;
 import java.util.Objects;
 
 /**
@@ -12,9 +11,6 @@ import java.util.Objects;
  * @param index 0-based; below the number of slices of the request
  */
 public record SliceId(String request, int index) implements Comparable<SliceId> {
-
-  private static final Comparator<SliceId> ORDER =
-      Comparator.comparing(SliceId::request).thenComparingInt(SliceId::index);
 
   /**
    * Checks the components.
@@ -38,7 +34,8 @@ public record SliceId(String request, int index) implements Comparable<SliceId> 
 
   @Override
   public int compareTo(SliceId other) {
-    return ORDER.compare(this, other);
+    int c = request.compareTo(other.request);
+    return c != 0 ? c : Integer.compare(index, other.index);
   }
 
   @Override

@@ -469,7 +469,9 @@ public final class Fleet {
               + slice.shape()
               + "; slices of one request have one shape: split the request");
     }
-    if (t != null && siblings != null && !t.accelerator().equals(siblings.accelerator())) {
+    if (t != null
+        && siblings != null
+        && !t.accelerator().name().equals(siblings.accelerator().name())) {
       problems.add(
           path + ".pod",
           "expected a pod of "

@@ -7,7 +7,8 @@ import org.jspecify.annotations.Nullable;
  * Says which running slice and which hold has a cell: of a pod, or of one that is being built.
  * Confined to one thread at a time.
  *
- * <p>A cell that is free is answered in O(1); the first that is not costs O(cells of the pod).
+ * <p>Where bad data gives a cell to two, the first has it. A cell that is free is answered in O(1);
+ * the first that is not costs O(cells of the pod).
  */
 final class Occupancy {
 
@@ -55,7 +56,7 @@ final class Occupancy {
       slices = to;
     }
     for (int cell : cells) {
-      to[cell] = slice;
+      to[cell] = to[cell] == null ? slice : to[cell];
     }
   }
 
@@ -66,7 +67,7 @@ final class Occupancy {
       holds = to;
     }
     for (int cell : cells) {
-      to[cell] = hold;
+      to[cell] = to[cell] == null ? hold : to[cell];
     }
   }
 }

@@ -1,5 +1,6 @@
 package dev.slicewright.plan;
 
+import java.util.Arrays;
 import java.util.List;
 import java.util.Objects;
 
@@ -39,6 +40,33 @@ public record Certificate(int level, List<CellPrices> cells, List<RowPrice> rows
     }
   }
 
+  @Override
+  public boolean equals(Object other) {
+    return other instanceof Certificate that
+        && level == that.level
+        && cells.equals(that.cells)
+        && rows.equals(that.rows)
+        && Arrays.equals(earlier, that.earlier);
+  }
+
+  @Override
+  public int hashCode() {
+    return Objects.hash(level, cells, rows, Arrays.hashCode(earlier));
+  }
+
+  @Override
+  public String toString() {
+    return "Certificate[level="
+        + level
+        + ", cells="
+        + cells
+        + ", rows="
+        + rows
+        + ", earlier="
+        + Arrays.toString(earlier)
+        + "]";
+  }
+
   /**
    * Prices on the cells of one pod. Immutable, safe to share: its array must not be changed.
    *
@@ -50,6 +78,23 @@ public record Certificate(int level, List<CellPrices> cells, List<RowPrice> rows
     public CellPrices {
       Objects.requireNonNull(pod, "pod");
       Objects.requireNonNull(byCell, "byCell");
+    }
+
+    @Override
+    public boolean equals(Object other) {
+      return other instanceof CellPrices that
+          && pod.equals(that.pod)
+          && Arrays.equals(byCell, that.byCell);
+    }
+
+    @Override
+    public int hashCode() {
+      return 31 * pod.hashCode() + Arrays.hashCode(byCell);
+    }
+
+    @Override
+    public String toString() {
+      return pod + ": " + byCell.length + " prices";
     }
   }
 

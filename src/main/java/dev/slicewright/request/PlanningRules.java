@@ -24,7 +24,8 @@ public final class PlanningRules {
   /**
    * The most chips of one tenant: running, newly placed, and held. Immutable, safe to share.
    *
-   * <p>Where what cannot leave already exceeds the limit, the limit is raised to that.
+   * <p>Where what runs and is held now already exceeds the limit, the limit is raised to that, so
+   * that a lowered quota never evicts by itself.
    *
    * @param tenant whose; empty for requests without a tenant
    * @param accelerator of which accelerator, by name in any case; empty for all together

@@ -10,7 +10,7 @@ import java.util.Objects;
  * @param tenant the tenant
  * @param others whether it limits all but the tenant
  * @param pods the pods where it counts, by number; null for all
- * @param room the chips that may be added, 0 or more
+ * @param room the chips that may be added; negative where something has to leave first
  */
 public record Limit(
     String tenant, boolean others, @org.jspecify.annotations.Nullable BitSet pods, long room) {

@@ -41,6 +41,7 @@ public final class PlacementSearch {
   private final List<Limit> limits;
   private final int priorities;
   private final Instant now;
+  private final long @Nullable [][] credits;
   private final boolean preferDegraded;
   private final boolean online;
   private final @Nullable PodSpace[] spaces;
@@ -78,6 +79,8 @@ public final class PlacementSearch {
    * @param priorities the number of different priorities wanted
    * @param now the time that decides which holds are live
    * @param seed the seed of every random choice
+   * @param credits by demand and limit: the chips of the demand's own live holds, which count until
+   *     it is placed; null if there are none
    */
   public PlacementSearch(
       List<Pod> pods,
@@ -85,12 +88,14 @@ public final class PlacementSearch {
       List<Limit> limits,
       int priorities,
       Instant now,
-      long seed) {
+      long seed,
+      long @Nullable [][] credits) {
     this.pods = List.copyOf(pods);
     this.demands = List.copyOf(demands);
     this.limits = List.copyOf(limits);
     this.priorities = priorities;
     this.now = now;
+    this.credits = credits;
     boolean strict = false;
     long slices = 0;
     int unitCount = 0;
@@ -440,6 +445,9 @@ public final class PlacementSearch {
     long chips = choice.shape().chips();
     value[demand.priorityIndex()] += sign * choice.gain() * h.spots.length;
     value[priorities] -= sign * chips * choice.rank() * h.spots.length;
+    for (int l = 0; credits != null && l < room.length; l++) {
+      room[l] += sign * credits[d][l];
+    }
     for (int pod : h.pods) {
       value[priorities + 1] -= sign * choice.prices()[placeOf(choice, pod)];
       for (int l = 0; l < room.length; l++) {
@@ -521,7 +529,9 @@ public final class PlacementSearch {
     int n = choice.pods().length;
     int slices = demand.request().slices();
     Spread spread = demand.request().spread();
-    Arrays.fill(pending, 0);
+    for (int l = 0; l < pending.length; l++) {
+      pending[l] = credits == null ? 0 : -credits[d][l];
+    }
     if (spread.kind() == Spread.Kind.SAME_POD && slices > 1) {
       return placeTogether(d, c, chance);
     }

@@ -163,6 +163,31 @@ public abstract class PodSpace {
   public abstract java.util.function.Predicate<Spot> window(SplittableRandom random);
 
   /**
+   * The cells that some place of a want covers now.
+   *
+   * @param want a want's number; -1 covers nothing
+   * @return the cells
+   */
+  public CellSet coverage(int want) {
+    boolean[] covered = new boolean[topology.cellCount()];
+    forEachCandidate(
+        want,
+        f -> {
+          for (int cell : topology.cells(f)) {
+            covered[cell] = true;
+          }
+        });
+    int n = 0;
+    int[] cells = new int[covered.length];
+    for (int cell = 0; cell < covered.length; cell++) {
+      if (covered[cell]) {
+        cells[n++] = cell;
+      }
+    }
+    return CellSet.empty(covered.length).with(java.util.Arrays.copyOf(cells, n));
+  }
+
+  /**
    * Cells free for a want that needs nothing special: neither taken, failed, cordoned nor held.
    *
    * @return the count

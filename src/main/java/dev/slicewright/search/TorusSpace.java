@@ -1459,7 +1459,7 @@ final class TorusSpace extends PodSpace {
    * @param want a want's number; -1 covers nothing
    * @return bits by cell number, 64 to a word
    */
-  long[] coverage(int want) {
+  long[] coverageWords(int want) {
     long[] covered = new long[rows];
     if (want >= 0) {
       Form form = forms.get(want);
@@ -1472,6 +1472,19 @@ final class TorusSpace extends PodSpace {
       }
     }
     return byCell(covered);
+  }
+
+  @Override
+  public CellSet coverage(int want) {
+    long[] words = coverageWords(want);
+    int[] cells = new int[topology.cellCount()];
+    int n = 0;
+    for (int i = 0; i < words.length; i++) {
+      for (long w = words[i]; w != 0; w &= w - 1) {
+        cells[n++] = (i << 6) + Long.numberOfTrailingZeros(w);
+      }
+    }
+    return CellSet.empty(cells.length).with(Arrays.copyOf(cells, n));
   }
 
   /** The cells of the boxes at the given origins; both arrays are overwritten. */

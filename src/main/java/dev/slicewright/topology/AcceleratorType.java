@@ -491,6 +491,7 @@ public final class AcceleratorType {
     private final String name;
     private Shape podDims = Shape.of(1, 1, 1);
     private Shape hostTile = Shape.of(1, 1, 1);
+    private boolean hostSet;
     private Shape physicalHostTile = Shape.of(1, 1, 1);
     private boolean physicalSet;
     private int cubeEdge;
@@ -519,6 +520,7 @@ public final class AcceleratorType {
       Builder c = new Builder(name);
       c.podDims = podDims;
       c.hostTile = hostTile;
+      c.hostSet = hostSet;
       c.physicalHostTile = physicalHostTile;
       c.physicalSet = physicalSet;
       c.cubeEdge = cubeEdge;
@@ -575,13 +577,14 @@ public final class AcceleratorType {
     }
 
     /**
-     * Sets the chips of one host along each axis.
+     * Sets the chips of one host along each axis; the default is one chip.
      *
      * @param value of the pod's rank
      * @return this
      */
     public Builder hostTile(Shape value) {
       hostTile = Objects.requireNonNull(value, "hostTile");
+      hostSet = true;
       return this;
     }
 
@@ -752,6 +755,9 @@ public final class AcceleratorType {
       Problems problems = new Problems();
       if (name.isEmpty() || !name.matches("[a-z0-9][-a-z0-9_.]*")) {
         problems.add("name", "expected letters, digits, '-', '_' or '.', but was \"" + name + "\"");
+      }
+      if (!hostSet) {
+        hostTile = podDims.rank() == 2 ? Shape.of(1, 1) : Shape.of(1, 1, 1);
       }
       if (!physicalSet) {
         physicalHostTile = hostTile;

@@ -10,7 +10,6 @@ import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
-import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.function.IntConsumer;
 import org.jgrapht.Graph;
@@ -1095,37 +1094,61 @@ public final class TpuTopology {
    * @return a new unmodifiable list
    */
   public List<Shape> legalShapes() {
-    TreeMap<Shape, Shape> found = new TreeMap<>();
+    List<Shape> sorted = new ArrayList<>();
     if (slicing instanceof Slicing.TorusBoxes boxes) {
-      if (!boxes.shapes().isEmpty()) {
-        boxes.shapes().stream().filter(this::isLegal).forEach(s -> found.put(s, platformForm(s)));
+      if (boxes.shapes().isEmpty()) {
+        addBoxes(boxes, sorted);
       } else {
-        for (int z = hostTile.z(); z <= dims.z(); z += hostTile.z()) {
-          for (int y = hostTile.y(); y <= dims.y(); y += hostTile.y()) {
-            for (int x = hostTile.x(); x <= dims.x(); x += hostTile.x()) {
-              Shape s = shape(dims.rank(), x, y, z);
-              if (!found.containsKey(s.sorted()) && isLegal(s)) {
-                found.put(s.sorted(), platformForm(s));
-              }
-            }
-          }
-        }
+        boxes.shapes().stream().filter(this::isLegal).forEach(sorted::add);
       }
     } else {
-      subShapes.forEach(s -> found.put(s, platformForm(s)));
+      sorted.addAll(subShapes);
       if (slicing instanceof Slicing.OpticalCubes optical) {
         int max = optical.maxCubes();
         for (int i = 1; (long) i * i * i <= max; i++) {
           for (int j = i; (long) i * j * j <= max; j++) {
             for (int k = j; (long) i * j * k <= max && k * EDGE <= Shape.MAX_EXTENT; k++) {
-              Shape s = Shape.of(i * EDGE, j * EDGE, k * EDGE);
-              found.put(s, s);
+              sorted.add(Shape.of(i * EDGE, j * EDGE, k * EDGE));
             }
           }
         }
       }
+      sorted.sort(null);
     }
-    return List.copyOf(found.values());
+    return sorted.stream().map(this::platformForm).toList();
+  }
+
+  /** Every box of whole hosts, sorted; a large pod has a million, so they are packed. */
+  private void addBoxes(Slicing.TorusBoxes boxes, List<Shape> out) {
+    long[] packed = new long[hostCount()];
+    int n = 0;
+    int bits = 9; // extents are at most 256
+    for (int z = hostTile.z(); z <= dims.z(); z += hostTile.z()) {
+      for (int y = hostTile.y(); y <= dims.y(); y += hostTile.y()) {
+        for (int x = hostTile.x(); x <= dims.x(); x += hostTile.x()) {
+          long least = Math.min(x, Math.min(y, z));
+          long most = Math.max(x, Math.max(y, z));
+          long middle = (long) x + y + z - least - most;
+          long chips = (long) x * y * z;
+          packed[n++] = ((chips << bits | least) << bits | middle) << bits | most;
+        }
+      }
+    }
+    Arrays.sort(packed);
+    int mask = (1 << bits) - 1;
+    for (int i = 0; i < n; i++) {
+      if (i > 0 && packed[i] == packed[i - 1]) {
+        continue;
+      }
+      int a = (int) (packed[i] >> 2 * bits) & mask;
+      int b = (int) (packed[i] >> bits) & mask;
+      int c = (int) packed[i] & mask;
+      // On a 2-D pod the least of the three is the 1 of z.
+      Shape shape = dims.rank() == 2 ? Shape.of(b, c) : Shape.of(a, b, c);
+      if (!boxes.powersOfTwo() || isPowersOfTwo(shape)) {
+        out.add(shape);
+      }
+    }
   }
 
   /**
@@ -1390,18 +1413,24 @@ public final class TpuTopology {
       return cells;
     }
     if (footprint instanceof Footprint.Cubes cubes) {
-      int[] cells = new int[cubes.cubes().size() * hostsPerCube];
+      int[] firsts = new int[cubes.cubes().size()];
+      for (int i = 0; i < firsts.length; i++) {
+        firsts[i] = firstCell(cubes.cubes().get(i));
+      }
+      Arrays.sort(firsts);
+      int[] cells = new int[firsts.length * hostsPerCube];
       int n = 0;
-      for (CubeId cube : cubes.cubes()) {
-        int first = firstCell(cube);
+      for (int first : firsts) {
         for (int i = 0; i < hostsPerCube; i++) {
           cells[n++] = first + i;
         }
       }
-      Arrays.sort(cells);
       return cells;
     }
     Footprint.Box box = (Footprint.Box) footprint;
+    if (forest == null) {
+      return cellsOnGrid(box);
+    }
     Shape e = box.extents();
     int sx = Math.min(e.x(), cellTile.x());
     int sy = Math.min(e.y(), cellTile.y());
@@ -1421,6 +1450,33 @@ public final class TpuTopology {
       }
     }
     Arrays.sort(cells);
+    return cells;
+  }
+
+  /** The cells of a box where they are numbered x fastest: no division for each. */
+  private int[] cellsOnGrid(Footprint.Box box) {
+    int nx = box.extents().x() / cellTile.x();
+    int ny = box.extents().y() / cellTile.y();
+    int nz = box.extents().z() / cellTile.z();
+    int gx = cellGrid.x();
+    int gy = cellGrid.y();
+    int gz = cellGrid.z();
+    int x0 = box.origin().x() / cellTile.x();
+    int y0 = box.origin().y() / cellTile.y();
+    int z0 = box.origin().z() / cellTile.z();
+    int[] cells = new int[nx * ny * nz];
+    int n = 0;
+    for (int z = z0; z < z0 + nz; z++) {
+      for (int y = y0; y < y0 + ny; y++) {
+        int row = gx * ((y < gy ? y : y - gy) + gy * (z < gz ? z : z - gz));
+        for (int x = x0; x < x0 + nx; x++) {
+          cells[n++] = row + (x < gx ? x : x - gx);
+        }
+      }
+    }
+    if (x0 + nx > gx || y0 + ny > gy || z0 + nz > gz) {
+      Arrays.sort(cells);
+    }
     return cells;
   }
 
@@ -1536,8 +1592,8 @@ public final class TpuTopology {
 
   /**
    * The hosts of a slice in worker order: x fastest, then y, then z, in the slice's own frame (a
-   * convention of this library). Where coordinates are not known: partitions in id order, hosts in
-   * host order; then the order is assumed.
+   * convention of this library). Where coordinates are not known, or the hosts of a listed
+   * partition fill no box: partitions in id order, hosts in host order; then the order is assumed.
    *
    * @param shape the slice's shape
    * @param footprint a footprint that {@link #whyNot} accepts
@@ -1636,13 +1692,20 @@ public final class TpuTopology {
     Orientation orientation = orientation(shape, footprint);
     boolean[] w = new boolean[3];
     // Without coordinates only the extents tell: enough on a full pod whose axes are alike.
-    if (!isOptical() && (coordinatesKnown || isFullSquare())) {
+    boolean placed = coordinatesKnown ? isBox(footprint) : isFullSquare();
+    if (!isOptical() && placed) {
       for (Axis axis : AXES) {
         Axis pod = orientation.podAxis(axis);
         w[axis.ordinal()] = wraps(pod) && shape.get(axis) == dims.get(pod);
       }
     }
     return new LogicalTopology(shape, w[0], w[1], w[2], twist, 0);
+  }
+
+  private boolean isBox(Footprint footprint) {
+    return footprint instanceof Footprint.Box
+        || footprint instanceof Footprint.Partition partition
+            && Objects.requireNonNull(forest, "forest").box(partition.id()).isPresent();
   }
 
   private boolean isFullSquare() {
@@ -1892,7 +1955,9 @@ public final class TpuTopology {
       boolean optical = slicing instanceof Slicing.OpticalCubes;
       if (cubesSet) {
         if (!optical) {
-          problems.add("cubes", "only optical pods have cubes; set slicing to OpticalCubes");
+          problems.add(
+              "cubes",
+              "only optical pods have cubes, but was " + cubes + "; set slicing to OpticalCubes");
         } else if (cubes < 1 || cubes > MAX_CUBES) {
           problems.add("cubes", "expected 1 to " + MAX_CUBES + ", but was " + cubes);
         } else {

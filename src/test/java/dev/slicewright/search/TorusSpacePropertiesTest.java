@@ -52,7 +52,7 @@ class TorusSpacePropertiesTest {
       assertThat(found).doesNotHaveDuplicates().containsExactlyInAnyOrderElementsOf(expected);
       assertThat(space.feasibleCount(number)).isEqualTo(expected.size());
       assertThat(space.fits(number)).isEqualTo(!expected.isEmpty());
-      assertThat(cells(space.coverage(number), topology)).isEqualTo(covered);
+      assertThat(cells(space.coverageWords(number), topology)).isEqualTo(covered);
     }
   }
 
@@ -228,7 +228,7 @@ class TorusSpacePropertiesTest {
           covered = covered.with(topology.cells(box));
         }
       }
-      assertThat(cells(freed.coverage(number), topology)).isEqualTo(covered);
+      assertThat(cells(freed.coverageWords(number), topology)).isEqualTo(covered);
     }
     for (RunningSlice slice : pod.running()) {
       freed.setTaken(slice.footprint(), true);
@@ -261,8 +261,8 @@ class TorusSpacePropertiesTest {
     if (one != null) {
       assertThat(two.score()).isEqualTo(one.score());
     }
-    assertThat(cells(there.coverage(t), topology).cardinality())
-        .isEqualTo(cells(here.coverage(h), topology).cardinality());
+    assertThat(cells(there.coverageWords(t), topology).cardinality())
+        .isEqualTo(cells(here.coverageWords(h), topology).cardinality());
   }
 
   private static List<List<Footprint>> candidates(TorusSpace space, List<Want> wants) {

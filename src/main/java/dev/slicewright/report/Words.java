@@ -1,0 +1,65 @@
+package dev.slicewright.report;
+
+import java.time.Duration;
+import java.util.Locale;
+
+/** How the reports write numbers and names, whatever the default locale. */
+final class Words {
+  private Words() {}
+
+  /** With thousands separated by commas. */
+  static String count(long value) {
+    return String.format(Locale.ROOT, "%,d", value);
+  }
+
+  static String plural(long value, String noun) {
+    return count(value) + " " + noun + (value == 1 ? "" : "s");
+  }
+
+  /** At most so many characters, the last an ellipsis where something is left out. */
+  static String shorten(String text, int most) {
+    if (text.length() <= most) {
+      return text;
+    }
+    int end = most - 1;
+    if (Character.isHighSurrogate(text.charAt(end - 1))) {
+      end--;
+    }
+    return text.substring(0, end) + "…";
+  }
+
+  /** Without control characters, which would break a line of a report or be refused by XML. */
+  static String oneLine(String text) {
+    StringBuilder out = null;
+    for (int i = 0; i < text.length(); i++) {
+      char c = text.charAt(i);
+      boolean lone =
+          Character.isHighSurrogate(c)
+                  && (i + 1 == text.length() || !Character.isLowSurrogate(text.charAt(i + 1)))
+              || Character.isLowSurrogate(c)
+                  && (i == 0 || !Character.isHighSurrogate(text.charAt(i - 1)));
+      if (Character.isISOControl(c) || lone || c >= 0xFFFE || c == 0x2028 || c == 0x2029) {
+        out = out == null ? new StringBuilder(text) : out;
+        out.setCharAt(i, '\uFFFD');
+      }
+    }
+    return out == null ? text : out.toString();
+  }
+
+  static String pad(String text, int width) {
+    return text.length() >= width ? text : text + " ".repeat(width - text.length());
+  }
+
+  static String padLeft(String text, int width) {
+    return text.length() >= width ? text : " ".repeat(width - text.length()) + text;
+  }
+
+  /** Milliseconds with three digits after the point. */
+  static String millis(Duration time) {
+    return String.format(Locale.ROOT, "%,.3f ms", time.toNanos() / 1e6);
+  }
+
+  static String percent(double share) {
+    return String.format(Locale.ROOT, "%.2f %%", 100 * share);
+  }
+}
