@@ -31,11 +31,13 @@ import org.jspecify.annotations.Nullable;
  * (axis a); the other two (b and c) number the words, here called rows: 16x20x28 chips with hosts
  * of 2x2x1 are 80 rows of 28 bits. The origins at which a box is free, its <i>map</i>, come from
  * shifting and ANDing the rows with themselves, along each axis in the binary steps of the extent:
- * the cells o, o+1, … o+2k-1 are free if o … o+k-1 are, and o+k … o+2k-1 are. (The windowed AND by
- * doubling is folklore; it is van Herk's running minimum on bits.) A wrapping axis rotates, others
- * shift zeros in. Failed links strike out just the origins whose box would use them, each a product
- * of three intervals. Where a box spans the whole of a wrapping axis every origin along that axis
- * means the same chips, and only origin 0 is in the map.
+ * the cells o, o+1, … o+2k-1 are free if o … o+k-1 are, and o+k … o+2k-1 are. (In image processing
+ * this is the erosion of a bitmap by a box, decomposed by doubling: R. van den Boomgaard and R. van
+ * Balen, Methods for fast morphological image transforms using bitmapped binary images, CVGIP:
+ * Graphical Models and Image Processing 54(3), 1992.) A wrapping axis rotates, others shift zeros
+ * in. Failed links strike out just the origins whose box would use them, each a product of three
+ * intervals. Where a box spans the whole of a wrapping axis every origin along that axis means the
+ * same chips, and only origin 0 is in the map.
  *
  * <p>{@link #find} is best fit: it takes the origin whose box touches the fewest free cells outside
  * it (the <i>exposed</i> cells), counted with masked population counts. A box <i>slides</i> along
@@ -46,8 +48,8 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>{@link #findOnline} takes the origin that destroys the least: for an expected mix of shapes it
  * counts, per shape, the origins that the box would spoil, and weighs them with the shape's chips
- * and share over the origins that are left. Looking at locked origins only is several times faster
- * and, in churn, turns away about a tenth more chips.
+ * and share over the origins that are left. (Looking at locked origins only is several times
+ * faster, but turned away more chips in churn.)
  *
  * <p>With R rows, T turns of the shape (at most 6), extent e along an axis, M candidates and S rows
  * on the surface of a box (e_b·e_c + 2e_b + 2e_c): a map costs O(R·log e) for each turn and is kept
