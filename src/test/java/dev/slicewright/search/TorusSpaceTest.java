@@ -154,11 +154,7 @@ class TorusSpaceTest {
     assertThat(space.find(-1, null)).isNull();
     assertThat(space.findOnline(-1)).isNull();
     assertThat(space.fits(-1)).isFalse();
-<<<<<<< HEAD
-    assertThat(space.coverageWords(-1)).containsOnly(0);
-=======
     assertThat(space.coverage(-1).isEmpty()).isTrue();
->>>>>>> 3612c5c2b429b79ef42f718ef815410c8149ebf5
     space.forEachCandidate(-1, f -> assertThat(f).isNull());
   }
 
