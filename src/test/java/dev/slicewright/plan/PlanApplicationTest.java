@@ -230,7 +230,8 @@ class PlanApplicationTest {
                 PlanningRules.builder()
                     .reserve(new PlanningRules.Reserved("x", Map.of("zone", "z"), 64))));
     assertThat(reserved.applyTo(FLEET).running()).hasSize(2);
-    conflicts(reserved, FLEET.failHost("p", new HostId(63)), ConflictKind.RULE_BROKEN);
+    Fleet less = FLEET.dropHold("own").failHost("p", new HostId(63));
+    conflicts(reserved, less, ConflictKind.RULE_BROKEN);
   }
 
   @Test
