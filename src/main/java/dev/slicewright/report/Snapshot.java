@@ -37,7 +37,7 @@ import org.jspecify.annotations.Nullable;
  *     "running": [
  *       {
  *         "request": {"id": "old", "shape": "4x4x8", "priority": 10},
- *         "slices": [{"pod": "us-east5-a/1", "shape": "4x4x8", "cubes": [3, 77]}]
+ *         "slices": [{"pod": "us-east5-a/1", "cubes": [3, 77]}]
  *       }
  *     ]
  *   },

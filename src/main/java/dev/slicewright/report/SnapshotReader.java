@@ -315,7 +315,7 @@ final class SnapshotReader {
       Chip origin = chip(in, "origin");
       Shape size = extents == null ? shape : extents;
       if (size == null) {
-        if (!in.has("extents") && !in.has("shape")) {
+        if (!in.has("extents") && !in.has("shape") && in.has("expiry")) {
           problems.add(in.at("extents"), "is missing; expected a shape such as 4x4x8");
         }
         return null;
@@ -393,7 +393,7 @@ final class SnapshotReader {
     int index = in.small("index", 0, SliceRequest.MAX_SLICES, place);
     String pod = in.text("pod");
     TpuTopology t = topologies.get(pod);
-    Shape shape = in.shape("shape", true);
+    Shape shape = shape(in, request);
     Footprint footprint = footprint(in, t, shape);
     Twist twist = twist(in, t, shape);
     Instant startedAt = in.instant("startedAt", false);
@@ -412,6 +412,14 @@ final class SnapshotReader {
                 .restartTime(restart)
                 .leaving(leaving)
                 .build());
+  }
+
+  /** The shape of a slice; where the request has just one, it need not be said again. */
+  private @Nullable Shape shape(Fields in, @Nullable SliceRequest request) {
+    if (!in.has("shape") && request != null && request.shapes().size() == 1) {
+      return request.shapes().get(0);
+    }
+    return in.shape("shape", true);
   }
 
   private @Nullable Twist twist(Fields in, @Nullable TpuTopology t, @Nullable Shape shape) {
@@ -872,25 +880,25 @@ final class SnapshotReader {
             "slices",
             (each, where) -> {
               Fields slice = Fields.of(each, where, problems);
-              Placement placed = placed(slice, request == null ? "?" : request.id(), next[0]++);
+              Placement placed = placed(slice, request, next[0]++);
               return placed;
             });
     in.end();
     return request == null ? null : new RequestPlacement(request, slices, rank);
   }
 
-  private @Nullable Placement placed(Fields in, String request, int place) {
+  private @Nullable Placement placed(Fields in, @Nullable SliceRequest request, int place) {
     int index = in.small("index", 0, SliceRequest.MAX_SLICES, place);
     String pod = in.text("pod");
     TpuTopology t = topologies.get(pod);
     if (t == null) {
       problems.add(in.at("pod"), "there is no pod \"" + Words.shorten(pod, 60) + "\"");
     }
-    Shape shape = in.shape("shape", true);
+    Shape shape = shape(in, request);
     Footprint footprint = footprint(in, t, shape);
     Twist twist = twist(in, t, shape);
     in.end();
-    if (t == null || shape == null || footprint == null || twist == null) {
+    if (t == null || request == null || shape == null || footprint == null || twist == null) {
       return null;
     }
     Optional<String> why = t.whyNot(shape, footprint);
@@ -899,7 +907,7 @@ final class SnapshotReader {
       return null;
     }
     return in.build(
-        () -> new Placement(new SliceId(request, index), pod, t, shape, footprint, twist));
+        () -> new Placement(new SliceId(request.id(), index), pod, t, shape, footprint, twist));
   }
 
   private @Nullable RunningSlice stray(Object value, String path) {

@@ -215,13 +215,21 @@ final class SnapshotWriter {
     if (slice.id().index() != place) {
       out.with("index", (long) slice.id().index());
     }
-    out.with("pod", slice.pod()).with("shape", slice.shape().toString());
+    out.with("pod", slice.pod());
+    shape(out, slice.request(), slice.shape());
     footprint(out, t, slice.shape(), slice.footprint());
     twist(out, t, slice.shape(), slice.twist());
     slice.startedAt().ifPresent(v -> out.with("startedAt", v.toString()));
     slice.checkpointAt().ifPresent(v -> out.with("checkpointAt", v.toString()));
     slice.restartTime().ifPresent(v -> out.with("restart", v.toString()));
     return out.unless(false, "leaving", slice.leaving());
+  }
+
+  /** Left out where the request leaves no choice. */
+  private static void shape(Obj out, SliceRequest request, Shape shape) {
+    if (!request.shapes().equals(List.of(shape))) {
+      out.with("shape", shape.toString());
+    }
   }
 
   private static void twist(Obj out, TpuTopology t, Shape shape, Twist twist) {
@@ -497,7 +505,7 @@ final class SnapshotWriter {
   private Object placement(RequestPlacement p) {
     List<Object> slices = new ArrayList<>();
     for (Placement slice : p.slices()) {
-      slices.add(placed(slice, slices.size()));
+      slices.add(placed(slice, p.request(), slices.size()));
     }
     return new Obj()
         .with("request", requestOrId(p.request()))
@@ -505,12 +513,13 @@ final class SnapshotWriter {
         .with("slices", slices);
   }
 
-  private static Obj placed(Placement p, int place) {
+  private static Obj placed(Placement p, SliceRequest request, int place) {
     Obj out = new Obj();
     if (p.id().index() != place) {
       out.with("index", (long) p.id().index());
     }
-    out.with("pod", p.pod()).with("shape", p.shape().toString());
+    out.with("pod", p.pod());
+    shape(out, request, p.shape());
     footprint(out, p.topology(), p.shape(), p.footprint());
     twist(out, p.topology(), p.shape(), p.twist());
     return out;
@@ -534,7 +543,7 @@ final class SnapshotWriter {
   private Object move(Move move) {
     return new Obj()
         .with("from", stray(move.from()))
-        .with("to", placed(move.to(), move.from().id().index()));
+        .with("to", placed(move.to(), move.from().request(), move.from().id().index()));
   }
 
   private Object eviction(Eviction eviction) {
