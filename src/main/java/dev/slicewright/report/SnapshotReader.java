@@ -702,7 +702,8 @@ final class SnapshotReader {
     b.interconnect(in.word("interconnect", Interconnect.class, Interconnect.ANY));
     b.healthyOnly(in.flag("healthyOnly", false));
     in.labels("requireLabels").forEach(b::requireLabel);
-    in.labels("forbidLabels").forEach(b::forbidLabel);
+    in.labelSets("forbidLabels")
+        .forEach((key, values) -> values.forEach(value -> b.forbidLabel(key, value)));
     b.pod(in.text("pod", ""));
     b.gang(in.text("gang", ""));
     b.spread(spread(in));
@@ -928,8 +929,7 @@ final class SnapshotReader {
     }
     RunningSlice slice = stray(from, in.at("from"));
     Placement placement =
-        placed(
-            to, slice == null ? "?" : slice.request().id(), slice == null ? 0 : slice.id().index());
+        placed(to, slice == null ? null : slice.request(), slice == null ? 0 : slice.id().index());
     in.end();
     return slice == null || placement == null ? null : new Move(slice, placement);
   }

@@ -139,6 +139,20 @@ final class SnapshotWriter {
             list(fleet.holds(), h -> hold(h, fleet.pod(h.pod()).orElseThrow().topology())));
   }
 
+  /** One forbidden value as a string, several as a list. */
+  private static Map<String, Object> forbidden(SliceRequest r) {
+    Map<String, Object> out = new java.util.TreeMap<>();
+    r.forbiddenLabels()
+        .forEach(
+            (key, values) ->
+                out.put(
+                    key,
+                    values.size() == 1
+                        ? values.iterator().next()
+                        : new java.util.ArrayList<Object>(values)));
+    return out;
+  }
+
   private static Object pod(Pod pod) {
     TpuTopology t = pod.topology();
     Obj out = new Obj().with("id", pod.id()).with("topology", topology(t));
@@ -398,7 +412,7 @@ final class SnapshotWriter {
         .unless(Fields.word(Interconnect.ANY), "interconnect", Fields.word(r.interconnect()))
         .unless(false, "healthyOnly", r.healthyOnly())
         .some("requireLabels", r.requiredLabels())
-        .some("forbidLabels", r.forbiddenLabels());
+        .some("forbidLabels", forbidden(r));
     r.pod().ifPresent(v -> out.with("pod", v));
     r.gang().ifPresent(v -> out.with("gang", v));
     Spread spread = r.spread();
