@@ -703,7 +703,7 @@ final class SnapshotReader {
     b.healthyOnly(in.flag("healthyOnly", false));
     in.labels("requireLabels").forEach(b::requireLabel);
     in.labelSets("forbidLabels")
-        .forEach((key, values) -> values.forEach(value -> b.forbidLabel(key, value)));
+        .forEach((key, values) -> values.forEach(v -> b.forbidLabel(key, v)));
     b.pod(in.text("pod", ""));
     b.gang(in.text("gang", ""));
     b.spread(spread(in));
