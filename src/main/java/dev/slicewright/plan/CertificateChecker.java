@@ -489,6 +489,9 @@ final class CertificateChecker {
         List<Shape> shapes = options(request, room.topology);
         for (int rank = 0; rank < shapes.size(); rank++) {
           Shape shape = shapes.get(rank);
+          if (passesRule(request, room.pod, shape)) {
+            continue;
+          }
           long cells = cheapest(request, at, shape);
           if (cells == Room.NONE) {
             continue;
@@ -511,6 +514,27 @@ final class CertificateChecker {
         best = sum == null || best != null && best >= sum ? best : sum;
       }
       return best;
+    }
+
+    /**
+     * Whether a request of this shape, alone, would pass a quota, or one slice of it in this pod a
+     * reservation: then it is no choice at all.
+     */
+    private boolean passesRule(SliceRequest request, Pod pod, Shape shape) {
+      for (int i = 0; i < rules.quotas().size(); i++) {
+        if (RuleLimits.counts(rules.quotas().get(i), request.tenant(), pod)
+            && multiplyExact(shape.chips(), (long) request.slices())
+                > subtractExact(limits.quotaLimit(i), limits.quotaFixed(i))) {
+          return true;
+        }
+      }
+      for (int i = 0; i < rules.reserved().size(); i++) {
+        if (RuleLimits.counts(rules.reserved().get(i), request.tenant(), pod)
+            && shape.chips() > subtractExact(limits.reservedLimit(i), limits.reservedFixed(i))) {
+          return true;
+        }
+      }
+      return false;
     }
 
     private @Nullable Long sumOfBest(Map<String, Long> domains, int k, int most) {

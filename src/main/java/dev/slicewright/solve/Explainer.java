@@ -102,7 +102,12 @@ final class Explainer {
     }
     String never = never(demand);
     if (!never.isEmpty()) {
-      return new Unplaced(request.id(), Reason.OVER_CAPACITY, true, evidence(d, wanted), never);
+      return new Unplaced(
+          request.id(),
+          neverAlone(demand).isEmpty() ? Reason.GANG_INCOMPLETE : Reason.OVER_CAPACITY,
+          true,
+          evidence(d, wanted),
+          never);
     }
     Unplaced rule = ruled(d, wanted);
     if (rule != null) {
@@ -121,8 +126,8 @@ final class Explainer {
               + chips(evidence.freeChips())
               + (evidence.freeChips() == 1 ? " is" : " are")
               + " free in the "
-              + pods(evidence.matchingPods())
-              + " that match; wait for a slice to end, or free room.");
+              + matching(evidence)
+              + "; wait for a slice to end, or free room.");
     }
     if (!in.free.isEmpty() && !stop.getAsBoolean()) {
       // Running slices may move here, so the request was weighed against them.
@@ -149,8 +154,10 @@ final class Explainer {
     return n == 1 ? "1 chip" : n + " chips";
   }
 
-  private static String pods(int n) {
-    return n == 1 ? "1 pod" : n + " pods";
+  private static String matching(Evidence evidence) {
+    return evidence.matchingPods() == 1
+        ? "only pod that matches"
+        : evidence.matchingPods() + " pods that match";
   }
 
   private static long wantedChips(SliceRequest request) {
@@ -654,8 +661,8 @@ final class Explainer {
         evidence,
         chips(evidence.freeChips())
             + " are free in the "
-            + pods(evidence.matchingPods())
-            + " that match, but "
+            + matching(evidence)
+            + ", but "
             + (request.slices() == 1 ? "not as " : "not as " + request.slices() + " x ")
             + demand.choices().get(0).shape()
             + (evidence.largestFit() == null
