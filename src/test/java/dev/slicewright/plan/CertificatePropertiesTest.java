@@ -529,6 +529,44 @@ class CertificatePropertiesTest {
   }
 
   @Example
+  void rowsOfHealthyPartsCountOnlyWhoAsksForThem() {
+    TpuTopology t = TpuTopology.builder(AcceleratorType.V5P).cubes(2).build();
+    Fleet fleet =
+        Fleet.builder()
+            .pod("p", t)
+            .build()
+            .report("p", new Part.Host(new HostId(0)), Health.DEGRADED);
+    record Rows(Certificate.RowKind kind, int size, long price) {}
+    for (Rows r :
+        List.of(
+            new Rows(Certificate.RowKind.POOL, 1, 64 * Certificate.UNIT),
+            new Rows(Certificate.RowKind.TREE, 16, 4 * Certificate.UNIT))) {
+      List<Certificate.RowPrice> rows =
+          List.of(new Certificate.RowPrice(r.kind(), "p", r.size(), true, r.price()));
+      SliceRequest a = want("a", "4x4x4");
+      SliceRequest b = want("b", "4x4x4");
+      Certificate placed = new Certificate(0, List.of(), rows, new long[0]);
+      assertThat(bound(Case.of(fleet, a, b), 0, placed)).isEqualTo(128);
+      SliceRequest x = a.toBuilder().healthyOnly(true).build();
+      SliceRequest y = b.toBuilder().healthyOnly(true).build();
+      assertThat(bound(Case.of(fleet, x, y), 0, placed)).isEqualTo(64);
+      assertThat(bound(Case.of(fleet, a, y), 0, placed)).isEqualTo(128);
+      // Running ones may stay on what is degraded, whether they asked for healthy parts or not.
+      for (boolean healthyOnly : new boolean[] {false, true}) {
+        SliceRequest here = a.toBuilder().healthyOnly(healthyOnly).build();
+        SliceRequest there = b.toBuilder().healthyOnly(healthyOnly).build();
+        Case c =
+            Case.of(
+                    fleet
+                        .place(Case.running(here, 0, "p", "4x4x4", Case.cubes(0)))
+                        .place(Case.running(there, 0, "p", "4x4x4", Case.cubes(1))))
+                .with(PlanningRules.builder().permitByDefault(Permission.ANY).build());
+        assertThat(bound(c, 0, placed)).isEqualTo(128);
+      }
+    }
+  }
+
+  @Example
   void earlierLevelsProveWhatALaterOneCannotGain() {
     // To place the urgent one, the only other running has to leave: that costs its restart.
     TpuTopology t = TpuTopology.torus(4, 4);
