@@ -147,7 +147,9 @@ final class SnapshotReader {
       List<String> known = of(places, path.substring(0, open));
       int index = Integer.parseInt(path.substring(open + 1, close));
       if (index < known.size()) {
-        return known.get(index) + path.substring(close + 1);
+        // What the builder calls a part is the element itself in the document.
+        String rest = path.substring(close + 1);
+        return known.get(index) + (rest.startsWith(".part") ? rest.substring(5) : rest);
       }
     }
     return "fleet." + path;
@@ -928,8 +930,7 @@ final class SnapshotReader {
     }
     RunningSlice slice = stray(from, in.at("from"));
     Placement placement =
-        placed(
-            to, slice == null ? "?" : slice.request().id(), slice == null ? 0 : slice.id().index());
+        placed(to, slice == null ? null : slice.request(), slice == null ? 0 : slice.id().index());
     in.end();
     return slice == null || placement == null ? null : new Move(slice, placement);
   }
