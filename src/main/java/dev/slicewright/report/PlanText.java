@@ -217,7 +217,7 @@ public final class PlanText {
     List<String> names = p.hostNames();
     int shown = names.size() <= HOSTS_SHOWN + 1 ? names.size() : HOSTS_SHOWN;
     return String.join(" ", names.subList(0, shown))
-        + (shown < names.size() ? " … of " + Words.count(names.size()) : "")
+        + (shown < names.size() ? " … (" + Words.count(names.size()) + " hosts)" : "")
         + (p.orderAssumed() ? " (order assumed)" : "");
   }
 

@@ -147,7 +147,9 @@ final class SnapshotReader {
       List<String> known = of(places, path.substring(0, open));
       int index = Integer.parseInt(path.substring(open + 1, close));
       if (index < known.size()) {
-        return known.get(index) + path.substring(close + 1);
+        // What the builder calls a part is the element itself in the document.
+        String rest = path.substring(close + 1);
+        return known.get(index) + (rest.startsWith(".part") ? rest.substring(5) : rest);
       }
     }
     return "fleet." + path;

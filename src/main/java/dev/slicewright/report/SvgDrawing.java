@@ -344,6 +344,10 @@ final class SvgDrawing {
         "<path d=\""
             + grid(panel, there, whole && panel.cube() >= 0 ? -1 : dot)
             + "\" stroke=\"#D0D7DE\" stroke-width=\"1\" fill=\"none\"/>");
+    line(
+        "<path d=\""
+            + outline(panel, there)
+            + "\" stroke=\"#8C959F\" stroke-width=\"1\" fill=\"none\"/>");
     boolean[] done = new boolean[region.length];
     for (int i = 0; i < region.length; i++) {
       if (region[i] >= 0 && !done[i]) {
@@ -365,10 +369,6 @@ final class SvgDrawing {
         label(panel, part, scene.slices.get(region[i]).letter());
       }
     }
-    line(
-        "<path d=\""
-            + outline(panel, there)
-            + "\" stroke=\"#8C959F\" stroke-width=\"1\" fill=\"none\"/>");
     if (panel.cube() >= 0) {
       if (scene.isLinkBroken(panel.cube())) {
         line(

@@ -40,7 +40,7 @@ final class Words {
                   && (i == 0 || !Character.isHighSurrogate(text.charAt(i - 1)));
       if (Character.isISOControl(c) || lone || c >= 0xFFFE || c == 0x2028 || c == 0x2029) {
         out = out == null ? new StringBuilder(text) : out;
-        out.setCharAt(i, '\uFFFD');
+        out.setCharAt(i, c == '\n' || c == '\r' || c == '\t' ? ' ' : '\uFFFD');
       }
     }
     return out == null ? text : out.toString();
