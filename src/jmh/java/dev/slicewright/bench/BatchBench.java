@@ -33,13 +33,14 @@ public final class BatchBench {
   /**
    * Runs the families.
    *
-   * @param args families, seeds as {@code a..b}, deadline in milliseconds
+   * @param args families, seeds as {@code a..b}, deadline in milliseconds, anything for more detail
    */
   public static void main(String[] args) {
     String[] families =
         (args.length > 0 ? args[0] : "torus-10,torus-40,torus-70,v5p,tpu7x,v6e").split(",");
     String[] seeds = (args.length > 1 ? args[1] : "1..20").split("\\.\\.");
     long millis = args.length > 2 ? Long.parseLong(args[2]) : 1000;
+    boolean verbose = args.length > 3;
     SlicePlanner planner = SlicePlanner.builder().failOnRejectedPlan(true).build();
     SolveBudget budget =
         SolveBudget.builder()
@@ -78,6 +79,15 @@ public final class BatchBench {
             ms,
             plan.stopped(),
             plan.engines());
+        if (verbose) {
+          plan.phases().forEach(p -> System.out.println("    " + p));
+          plan.notes().forEach(n -> System.out.println("    " + n));
+          plan.unplaced().stream()
+              .collect(
+                  java.util.stream.Collectors.groupingBy(
+                      u -> u.reason(), java.util.stream.Collectors.counting()))
+              .forEach((r, n) -> System.out.println("    " + n + " " + r));
+        }
       }
       Collections.sort(gaps);
       Collections.sort(times);

@@ -5,8 +5,8 @@ import java.util.List;
 import java.util.Objects;
 
 /**
- * Integer prices that prove a bound of one level; anyone can check it. Immutable, safe to share:
- * its arrays must not be changed.
+ * Integer prices that prove a bound of one level; anyone can check it. Immutable, safe to share.
+ * Its arrays must not be changed.
  *
  * <p>All prices are multiples of {@link #UNIT}: a stored price of 2^20 is 1. Write the level as a
  * maximum. For any prices p ≥ 0 on rows a·x ≤ b and q on earlier levels of held values v, the
@@ -68,7 +68,7 @@ public record Certificate(int level, List<CellPrices> cells, List<RowPrice> rows
   }
 
   /**
-   * Prices on the cells of one pod. Immutable, safe to share: its array must not be changed.
+   * Prices on the cells of one pod. Immutable, safe to share. Its array must not be changed.
    *
    * @param pod the pod's id
    * @param byCell a price for each cell of the pod, 0 or more

@@ -51,6 +51,7 @@ final class Verification {
   private final Set<String> evicted = new HashSet<>();
   private boolean[] placed;
   private @Nullable Options lastOptions;
+  private long[] computed = {};
 
   private record Options(TpuTopology topology, long chips, List<Shape> shapes) {}
 
@@ -106,6 +107,11 @@ final class Verification {
 
   private void bad(String path, String message) {
     out.add(new PlanVerifier.Violation(path, message));
+  }
+
+  /** The values by level, once run; empty if the plan's levels are wrong. */
+  long[] values() {
+    return computed.clone();
   }
 
   List<PlanVerifier.Violation> run() {
@@ -733,6 +739,7 @@ final class Verification {
       return;
     }
     long[] values = values(levels);
+    computed = values;
     CertificateChecker checker = null;
     boolean open = false;
     for (int i = 0; i < values.length; i++) {

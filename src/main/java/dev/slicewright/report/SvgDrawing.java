@@ -480,6 +480,27 @@ final class SvgDrawing {
       y = (best / panel.cols() + 0.5) * dot;
       side = dot;
     }
+    if (count == columns * rows && columns >= 4 && rows >= 4) {
+      // Out of the way of crosses: into the first quarter without one.
+      int[] crossed = new int[4];
+      for (int i = 0; i < part.length; i++) {
+        if (part[i] && scene.isFailed(panel.dots()[i])) {
+          boolean right = (i % panel.cols() - minX) * 2 >= columns;
+          boolean low = (i / panel.cols() - minY) * 2 >= rows;
+          crossed[(right ? 1 : 0) + (low ? 2 : 0)]++;
+        }
+      }
+      if (Arrays.stream(crossed).sum() > 0) {
+        for (int quarter = 0; quarter < 4; quarter++) {
+          if (crossed[quarter] == 0) {
+            x += (quarter % 2 == 0 ? -1 : 1) * columns * dot / 4.0;
+            y += (quarter < 2 ? -1 : 1) * rows * dot / 4.0;
+            side = side * 2 / 3;
+            break;
+          }
+        }
+      }
+    }
     double size = Math.max(9, Math.min(22, side * 0.62));
     String at =
         "x=\"" + number(x) + "\" y=\"" + number(y + size * 0.36) + "\" font-size=\"" + number(size);

@@ -131,6 +131,10 @@ public final class PlacementSearch {
     this.units = List.of(members);
     this.wants = new int[demands.size()][][];
     this.classes = new int[demands.size()];
+    Set<String> holders = new HashSet<>();
+    for (Pod pod : this.pods) {
+      pod.holds().forEach(hold -> holders.add(hold.request()));
+    }
     Map<List<Object>, Integer> known = new HashMap<>();
     for (int d = 0; d < demands.size(); d++) {
       List<Choice> choices = demands.get(d).choices();
@@ -139,12 +143,20 @@ public final class PlacementSearch {
         wants[d][c] = new int[choices.get(c).pods().length];
         Arrays.fill(wants[d][c], UNKNOWN);
       }
-      classes[d] = known.computeIfAbsent(classKey(demands.get(d)), k -> known.size());
+      List<Object> key = classKey(demands.get(d));
+      key.add(holders.contains(demands.get(d).request().id()) ? demands.get(d).request().id() : "");
+      classes[d] = known.computeIfAbsent(key, k -> known.size());
     }
   }
 
-  /** What makes two demands fail alike; gangs fail together, so each is a class of its own. */
-  private static List<Object> classKey(Demand demand) {
+  /**
+   * What makes two demands alike: they find the same places and fail alike. Members of gangs are
+   * alike only to themselves.
+   *
+   * @param demand the demand
+   * @return a new list that is equal for demands that are alike
+   */
+  public static List<Object> classKey(Demand demand) {
     List<Object> key = new ArrayList<>();
     var r = demand.request();
     key.add(r.gang().isPresent() ? r.id() : "");

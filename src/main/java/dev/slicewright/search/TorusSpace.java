@@ -31,37 +31,40 @@ import org.jspecify.annotations.Nullable;
  * (axis a); the other two (b and c) number the words, here called rows: 16x20x28 chips with hosts
  * of 2x2x1 are 80 rows of 28 bits. The origins at which a box is free, its <i>map</i>, come from
  * shifting and ANDing the rows with themselves, along each axis in the binary steps of the extent:
- * the cells o, o+1, … o+2k-1 are free if o … o+k-1 are, and o+k … o+2k-1 are. (The windowed AND by
- * doubling is folklore; it is van Herk's running minimum on bits.) A wrapping axis rotates, others
- * shift zeros in. Failed links strike out just the origins whose box would use them, each a product
- * of three intervals. Where a box spans the whole of a wrapping axis every origin along that axis
- * means the same chips, and only origin 0 is in the map.
+ * the cells o, o+1, … o+2k-1 are free if o … o+k-1 are, and o+k … o+2k-1 are. (In image processing
+ * this is the erosion of a bitmap by a box, decomposed by doubling: R. van den Boomgaard and R. van
+ * Balen, Methods for fast morphological image transforms using bitmapped binary images, CVGIP:
+ * Graphical Models and Image Processing 54(3), 1992.) A wrapping axis rotates, others shift zeros
+ * in. Failed links strike out just the origins whose box would use them, each a product of three
+ * intervals. Where a box spans the whole of a wrapping axis every origin along that axis means the
+ * same chips, and only origin 0 is in the map.
  *
  * <p>{@link #find} is best fit: it takes the origin whose box touches the fewest free cells outside
- * it (the <i>exposed</i> cells), counted with masked population counts. With a source of chance it
- * looks only at origins that are <i>locked</i>, that is, that cannot slide both ways along any
- * axis, and only at a sample of those if they are many. {@link #findOnline} takes the origin that
- * destroys the least: for an expected mix of shapes it counts, per shape, the origins that the box
- * would spoil, and weighs them with the shape's chips and share over the origins that are left.
- * Both rules were measured against first fit and others in churn; the figures are this library's
- * own.
+ * it (the <i>exposed</i> cells), counted with masked population counts. A box <i>slides</i> along
+ * an axis if the origins before and after it are feasible too; its two faces on that axis are then
+ * all free, a lower bound that rules most origins out by whole rows. Origins that slide along no
+ * axis are <i>locked</i> and come first. With a source of chance it looks only at those, if there
+ * are any, and only at a random sample if they are many.
  *
- * <p>With R rows, T turns of the shape (at most 6), extents e and M candidates of which each has a
- * surface of S rows (e_b·e_c + 2e_b + 2e_c): a map costs O(R·log e) for each turn and is kept until
- * the taken cells change; find O(T·R·log e + M·S); findOnline O(M·K·W) more for the K turns in the
- * mix, where W is the number of rows of two boxes side by side; taking or giving back O(e_b·e_c +
- * maps kept). Nothing is allocated after registration but the spot.
+ * <p>{@link #findOnline} takes the origin that destroys the least: for an expected mix of shapes it
+ * counts, per shape, the origins that the box would spoil, and weighs them with the shape's chips
+ * and share over the origins that are left. (Looking at locked origins only is several times
+ * faster, but turned away more chips in churn.)
+ *
+ * <p>With R rows, T turns of the shape (at most 6), extent e along an axis, M candidates and S rows
+ * on the surface of a box (e_b·e_c + 2e_b + 2e_c): a map costs O(R·log e) for each turn and is kept
+ * until the taken cells change; find O(T·R·log e + M·S); findOnline O(M·K·W) more for the K turns
+ * in the mix, where W is the number of rows that a box of the mix beside the placed one can reach.
+ * Taking and giving back cost O(e_b·e_c). Once wants are registered nothing is allocated but the
+ * spot.
  */
 final class TorusSpace extends PodSpace {
 
   /** With a source of chance, the most candidates that are scored. */
   private static final int SAMPLE = 48;
 
-  /** The most candidates for which findOnline counts what they spoil. */
-  private static final int ONLINE_CANDIDATES = 256;
-
-  /** The most candidates for which findOnline counts exposed cells first. */
-  private static final int ONLINE_POOL = 1 << 14;
+  /** The most locked and the most other origins for which findOnline counts what they spoil. */
+  private static final int ONLINE_CANDIDATES = 2048;
 
   private static final List<Share> MIX_3D =
       List.of(
@@ -136,8 +139,6 @@ final class TorusSpace extends PodSpace {
   private final long[] bufferOne;
   private final long[] bufferTwo;
   private final @Nullable Slides[] slides = new Slides[6];
-  private int[] candidates = new int[0];
-  private int[] scores = new int[0];
   private @Nullable Mix mix;
 
   // What the last scan found.
@@ -145,6 +146,9 @@ final class TorusSpace extends PodSpace {
   private int bestA;
   private int bestB;
   private int bestC;
+  private double leastCost;
+  private int leastScore;
+  private int leastCell;
 
   /** What keeps wants of one kind off, taken cells aside. */
   private static final class Blocks {
@@ -193,9 +197,19 @@ final class TorusSpace extends PodSpace {
     /** The origins at which the box is free. */
     final long[] map;
 
+    /** The union of each plane of the map. */
+    final long[] planes;
+
     int count;
 
-    Turn(Shape extents, int[] e, int[] strides, long starts, long @Nullable [] linked, int rows) {
+    Turn(
+        Shape extents,
+        int[] e,
+        int[] strides,
+        long starts,
+        long @Nullable [] linked,
+        int rows,
+        int planes) {
       this.extents = extents;
       this.eA = e[0];
       this.eB = e[1];
@@ -206,6 +220,7 @@ final class TorusSpace extends PodSpace {
       this.starts = starts;
       this.linked = linked;
       this.map = new long[rows];
+      this.planes = new long[planes];
     }
   }
 
@@ -544,7 +559,7 @@ final class TorusSpace extends PodSpace {
       }
       strikeOut(linked, link, extents);
     }
-    return new Turn(extents, e, strides, starts, linked, rows);
+    return new Turn(extents, e, strides, starts, linked, rows, nC);
   }
 
   /** Takes away the origins of the boxes that use a link. */
@@ -700,10 +715,15 @@ final class TorusSpace extends PodSpace {
       }
       s = windows(turn, s, bufferTwo);
       int count = 0;
-      for (int i = 0; i < rows; i++) {
-        long row = s[i];
-        turn.map[i] = row;
-        count += Long.bitCount(row);
+      for (int c = 0, i = 0; c < nC; c++) {
+        long plane = 0;
+        for (int b = 0; b < nB; b++, i++) {
+          long row = s[i];
+          turn.map[i] = row;
+          plane |= row;
+          count += Long.bitCount(row);
+        }
+        turn.planes[c] = plane;
       }
       turn.count = count;
     }
@@ -1059,8 +1079,9 @@ final class TorusSpace extends PodSpace {
   /**
    * The place for one slice that leaves the most for the slices to come. Of every shape of the mix
    * it counts the feasible origins that the slice would spoil, over those there are, times the
-   * shape's chips and share. Looks at locked origins, and of those at the {@value
-   * #ONLINE_CANDIDATES} with the fewest exposed cells.
+   * shape's chips and share. It looks at the locked origins first, then at the others, and at a
+   * regular sample where there are more than {@value #ONLINE_CANDIDATES} of either; ties go to the
+   * fewest exposed cells.
    *
    * @param want a want's number
    * @param expected the shapes expected; those that this pod cannot form do not count, and if none
@@ -1077,31 +1098,50 @@ final class TorusSpace extends PodSpace {
       return null;
     }
     Mix m = weigh(expected, want);
-    int n = rank(form, lockAll(form));
-    double best = Double.POSITIVE_INFINITY;
-    int bestScore = 0;
-    int bestCell = 0;
-    for (int i = 0; i < n; i++) {
-      int at = candidates[i];
-      int t = at >>> 28 & 7;
-      int a = at & 63;
-      int row = at >>> 6 & 0xFFFF;
-      int b = row % nB;
-      int c = row / nB;
+    leastCost = Double.POSITIVE_INFINITY;
+    int locked = 0;
+    for (int t = 0; t < form.turns.length; t++) {
+      locked += lock(form.turns[t], slides(t));
+    }
+    spoilLeast(m, form, true, locked);
+    spoilLeast(m, form, false, form.count() - locked);
+    return new Box(form.turns[bestTurn], bestA, bestB, bestC, leastScore);
+  }
+
+  /** Goes over the locked origins or the others, of which there are count. */
+  private void spoilLeast(Mix m, Form form, boolean locked, int count) {
+    int step = (count + ONLINE_CANDIDATES - 1) / ONLINE_CANDIDATES;
+    long[] closed = form.blocks.closed;
+    int skip = 0;
+    for (int t = 0; t < form.turns.length; t++) {
       Turn turn = form.turns[t];
-      double cost = spoilt(m, turn, a, b, c, best);
-      int score = scores[i];
-      if (cost < best
-          || (cost == best
-              && (score < bestScore
-                  || (score == bestScore && t == bestTurn && cell(a, b, c) < bestCell)))) {
-        best = cost;
-        bestScore = score;
-        bestCell = cell(a, b, c);
-        keep(t, a, b, c);
+      long[] none = slides(t).none;
+      for (int c = 0, row = 0; c < nC; c++) {
+        for (int b = 0; b < nB; b++, row++) {
+          long bits = locked ? none[row] : turn.map[row] & ~none[row];
+          for (; bits != 0; bits &= bits - 1) {
+            if (--skip >= 0) {
+              continue;
+            }
+            skip = step - 1;
+            int a = Long.numberOfTrailingZeros(bits);
+            double cost = spoilt(m, turn, a, b, c, leastCost);
+            if (cost > leastCost) {
+              continue;
+            }
+            int score = exposed(turn, closed, a, b, c);
+            if (cost < leastCost
+                || score < leastScore
+                || (score == leastScore && t == bestTurn && cell(a, b, c) < leastCell)) {
+              leastCost = cost;
+              leastScore = score;
+              leastCell = cell(a, b, c);
+              keep(t, a, b, c);
+            }
+          }
+        }
       }
     }
-    return new Box(form.turns[bestTurn], bestA, bestB, bestC, bestScore);
   }
 
   private Mix weigh(List<Share> expected, int own) {
@@ -1130,68 +1170,6 @@ final class TorusSpace extends PodSpace {
       m.weight[k] = left == 0 ? 0 : m.worth[k] / left;
     }
     return m;
-  }
-
-  /** Lists the least exposed of the locked origins; how many. */
-  private int rank(Form form, int count) {
-    int step = (count + ONLINE_POOL - 1) / ONLINE_POOL;
-    int room = count / step + 1;
-    if (candidates.length < room) {
-      candidates = new int[room];
-      scores = new int[room];
-    }
-    long[] closed = form.blocks.closed;
-    int n = 0;
-    int most = 0;
-    int seen = 0;
-    for (int t = 0; t < form.turns.length; t++) {
-      Turn turn = form.turns[t];
-      long[] locked = slides(t).none;
-      for (int c = 0, row = 0; c < nC; c++) {
-        for (int b = 0; b < nB; b++, row++) {
-          for (long bits = locked[row]; bits != 0; bits &= bits - 1) {
-            if (seen++ % step == 0) {
-              int a = Long.numberOfTrailingZeros(bits);
-              int score = exposed(turn, closed, a, b, c);
-              candidates[n] = t << 28 | row << 6 | a;
-              scores[n++] = score;
-              most = Math.max(most, score);
-            }
-          }
-        }
-      }
-    }
-    if (n <= ONLINE_CANDIDATES) {
-      return n;
-    }
-    // The largest score of which all fit, then the first ones of the next score.
-    int low = -1;
-    int high = most;
-    while (high - low > 1) {
-      int middle = (low + high) >>> 1;
-      if (below(n, middle) <= ONLINE_CANDIDATES) {
-        low = middle;
-      } else {
-        high = middle;
-      }
-    }
-    int extra = ONLINE_CANDIDATES - below(n, low);
-    int kept = 0;
-    for (int i = 0; i < n; i++) {
-      if (scores[i] <= low || (scores[i] == low + 1 && extra-- > 0)) {
-        candidates[kept] = candidates[i];
-        scores[kept++] = scores[i];
-      }
-    }
-    return kept;
-  }
-
-  private int below(int n, int limit) {
-    int count = 0;
-    for (int i = 0; i < n; i++) {
-      count += scores[i] <= limit ? 1 : 0;
-    }
-    return count;
   }
 
   /** What a box would spoil; if that is more than the limit, anything above the limit. */
@@ -1223,6 +1201,9 @@ final class TorusSpace extends PodSpace {
     int sum = 0;
     for (int k = fromC; k < endC; k++) {
       int base = rowC[k];
+      if ((other.planes[k < nC ? k : k - nC] & bits) == 0) {
+        continue;
+      }
       for (int j = fromB; j < endB; j++) {
         sum += Long.bitCount(map[base + rowB[j]] & bits);
       }

@@ -41,6 +41,21 @@ final class Bounds {
   /** A bound and what stands behind it. */
   record Bound(long value, Proof proof) {}
 
+  /** What is known of a level for given values of the earlier ones, which alone it depends on. */
+  private static final class Known {
+    final long[] earlier;
+    Bound best;
+    int tried; // certificates so far
+    @Nullable List<Certificate> certificates; // made when the trivial bound does not settle it
+
+    Known(long[] earlier, Bound best) {
+      this.earlier = earlier;
+      this.best = best;
+    }
+  }
+
+  private final Map<Integer, Known> known = new HashMap<>();
+
   private static final long UNIT = Certificate.UNIT;
 
   private final Instance in;
@@ -61,24 +76,24 @@ final class Bounds {
    * @param values the values held at earlier levels, and this level's own value
    */
   Bound bound(int l, long[] values) {
-    Level level = in.levels.get(l);
-    Bound best = trivial(level);
-    if (best.value() == values[l]) {
-      return best;
+    long[] earlier = Arrays.copyOf(values, l);
+    Known k = known.get(l);
+    if (k == null || !Arrays.equals(k.earlier, earlier)) {
+      Level level = in.levels.get(l);
+      k = new Known(earlier, trivial(level));
+      known.put(l, k);
     }
-    if (level.kind() == Level.Kind.PRICE) {
-      return better(l, values, best, cheapest(l, values));
+    if (k.certificates == null && k.best.value() != values[l]) {
+      k.certificates = certificates(l, values);
     }
-    if (level.kind() != Level.Kind.PLACED) {
-      return best;
-    }
-    for (Certificate certificate : certificates(l)) {
-      best = better(l, values, best, certificate);
-      if (best.value() == values[l] || stop.getAsBoolean()) {
+    List<Certificate> all = k.certificates == null ? List.of() : k.certificates;
+    while (k.best.value() != values[l] && k.tried < all.size()) {
+      k.best = better(l, values, k.best, all.get(k.tried++));
+      if (stop.getAsBoolean()) {
         break;
       }
     }
-    return best;
+    return k.best;
   }
 
   private Bound trivial(Level level) {
@@ -132,8 +147,16 @@ final class Bounds {
 
   // ---------------------------------------------------------------- placed chips
 
-  private List<Certificate> certificates(int l) {
-    long priority = in.levels.get(l).priority();
+  private List<Certificate> certificates(int l, long[] values) {
+    Level level = in.levels.get(l);
+    if (level.kind() == Level.Kind.PRICE) {
+      Certificate price = cheapest(l, values);
+      return price == null ? List.of() : List.of(price);
+    }
+    if (level.kind() != Level.Kind.PLACED) {
+      return List.of();
+    }
+    long priority = level.priority();
     TreeSet<Long> sizes = new TreeSet<>();
     boolean strict = false;
     for (Demand demand : in.demands) {

@@ -63,7 +63,26 @@ final class Explainer {
     this.stop = stop;
   }
 
+  private final Map<List<Object>, Unplaced> memo = new HashMap<>();
+
+  /** Why a demand is not placed; alike demands get the same answer, found once. */
   Unplaced explain(int d) {
+    Demand demand = in.demands.get(d);
+    if (demand.request().gang().isPresent() || !in.fleet.holdsOf(demand.request().id()).isEmpty()) {
+      return explainAnew(d);
+    }
+    List<Object> key = PlacementSearch.classKey(demand);
+    key.add(demand.request().priority());
+    Unplaced known = memo.get(key);
+    if (known == null) {
+      known = explainAnew(d);
+      memo.put(key, known);
+    }
+    return new Unplaced(
+        demand.request().id(), known.reason(), known.never(), known.evidence(), known.sentence());
+  }
+
+  private Unplaced explainAnew(int d) {
     Demand demand = in.demands.get(d);
     SliceRequest request = demand.request();
     long wanted = wantedChips(request);

@@ -54,6 +54,9 @@ final class ModelTranslation {
   /** The most kinds of whole-cube requests in one pod for which all sets get a row. */
   private static final int MAX_KINDS = 5;
 
+  /** The most candidates in all, those of alike items counted each. */
+  private static final int MAX_COPIES = 150_000;
+
   /** A kind of whole-cube request in one pod. */
   private record PoolKind(boolean healthyOnly, String holder) {}
 
@@ -111,7 +114,7 @@ final class ModelTranslation {
   /**
    * The model, or null if it would have more candidates than allowed.
    *
-   * @param limit the most candidates
+   * @param limit the most candidates, those of alike items counted once
    */
   static @Nullable ModelTranslation of(Instance in, int limit) {
     return new Draft(in, limit).build();
@@ -129,12 +132,17 @@ final class ModelTranslation {
     final Map<List<Object>, Integer> commons = new HashMap<>();
     final List<Shape> moveShapes = new ArrayList<>(); // a move's choice is an index here
     boolean poolMoves;
+    int distinct; // candidates, those of alike items counted once
+    final Map<List<Object>, List<Template>> templates = new HashMap<>();
     PlacementModel.Builder b;
     int[] limitRows = new int[0];
     Map<Integer, List<PoolRow>> poolRows = new HashMap<>();
     int budgetSlices;
     int budgetSeconds;
     int budgetTenants;
+
+    /** A candidate of one item, to be copied for items that are alike. */
+    private record Template(Meaning meaning, Candidate candidate) {}
 
     private record PoolRow(int row, Set<PoolKind> kinds, BitSet cubes) {}
 
@@ -190,19 +198,17 @@ final class ModelTranslation {
         if (!deadUnits.contains(demand.unit())) {
           int gang = unitSize.getOrDefault(demand.unit(), 1) > 1 ? demand.unit() : -1;
           firstItem[d] = demand(d, gang);
-          if (meanings.size() > limit) {
+          if (tooLarge()) {
             return null;
           }
         }
       }
       int[] firstFree = new int[in.free.size()];
-      if (!free(firstFree) || meanings.size() > limit) {
+      if (!free(firstFree) || tooLarge()) {
         return null;
       }
       wholes();
-      return meanings.size() > limit
-          ? null
-          : new ModelTranslation(in, b.build(), firstItem, firstFree, this);
+      return tooLarge() ? null : new ModelTranslation(in, b.build(), firstItem, firstFree, this);
     }
 
     // -------------------------------------------------------------- pools and rows
@@ -318,11 +324,27 @@ final class ModelTranslation {
                   new long[0],
                   new long[0],
                   List.of()));
+      // Slices after the first carry no credit for holds; holders find places of their own.
+      List<Object> key = null;
+      if (request.gang().isEmpty() && in.fleet.holdsOf(request.id()).isEmpty()) {
+        key = PlacementSearch.classKey(demand);
+        key.add(request.priority());
+      }
       int first = -1;
       for (int s = 0; s < request.slices(); s++) {
         int item = b.item(new Item(request.id() + "/" + s, group));
         first = first < 0 ? item : first;
-        for (int c = 0; c < demand.choices().size() && meanings.size() <= limit; c++) {
+        if (key != null) {
+          List<Template> known = templates.get(key);
+          if (known != null) {
+            for (Template t : known) {
+              copy(t, item, d, s);
+            }
+            continue;
+          }
+        }
+        int before = meanings.size();
+        for (int c = 0; c < demand.choices().size() && !tooLarge(); c++) {
           Choice choice = demand.choices().get(c);
           for (int at = 0; at < choice.pods().length; at++) {
             int pod = choice.pods()[at];
@@ -350,8 +372,38 @@ final class ModelTranslation {
             candidates(item, d, s, c, c, pod, choice.domains()[at], want, gains, terms, false);
           }
         }
+        distinct += meanings.size() - before;
+        if (key != null && !tooLarge()) {
+          List<Template> made = new ArrayList<>();
+          for (int i = before; i < meanings.size(); i++) {
+            made.add(new Template(meanings.get(i), b.candidateAt(i)));
+          }
+          templates.put(key, made);
+        }
       }
       return first;
+    }
+
+    private void copy(Template t, int item, int d, int slice) {
+      Candidate c = t.candidate();
+      Meaning m = t.meaning();
+      add(
+          new Meaning(d, slice, m.choice(), m.pod(), m.where()),
+          new Candidate(
+              item,
+              c.cells(),
+              c.gains(),
+              c.terms(),
+              c.shape(),
+              c.pod(),
+              c.domain(),
+              c.moves(),
+              c.grid()));
+    }
+
+    /** Whether the model is larger than anything is allowed to be. */
+    private boolean tooLarge() {
+      return distinct > limit || meanings.size() > MAX_COPIES;
     }
 
     /** All places for one item in one pod. */
@@ -391,7 +443,7 @@ final class ModelTranslation {
       space.forEachCandidate(
           space.register(want),
           f -> {
-            if (meanings.size() <= limit) {
+            if (meanings.size() <= MAX_COPIES) {
               add(
                   new Meaning(owner, slice, choice, pod, f),
                   new Candidate(
@@ -516,6 +568,7 @@ final class ModelTranslation {
           RunningSlice slice = free.slices().get(s);
           int item = b.item(new Item("running " + slice.id(), group));
           firstFree[f] = firstFree[f] < 0 ? item : firstFree[f];
+          int before = meanings.size();
           present(item, f, s, free, slice, false);
           if (loose) {
             present(item, f, s, free, slice, true);
@@ -523,7 +576,8 @@ final class ModelTranslation {
           for (Goal goal : goals(free, slice)) {
             moved(item, f, s, free, slice, goal);
           }
-          if (meanings.size() > limit) {
+          distinct += meanings.size() - before;
+          if (tooLarge()) {
             return false;
           }
         }
@@ -644,7 +698,7 @@ final class ModelTranslation {
       space.forEachCandidate(
           space.register(want),
           where -> {
-            if (meanings.size() > limit
+            if (meanings.size() > MAX_COPIES
                 || where.equals(slice.footprint())
                     && in.pods.get(pod).id().equals(slice.pod())
                     && shape.sorted().equals(slice.shape().sorted())) {

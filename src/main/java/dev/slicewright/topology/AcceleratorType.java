@@ -630,7 +630,7 @@ public final class AcceleratorType {
      * @return this
      */
     public Builder boxShapes(List<Shape> shapes, boolean onlyPowersOfTwo) {
-      boxShapes = List.copyOf(shapes);
+      boxShapes = new Slicing.TorusBoxes(shapes, onlyPowersOfTwo).shapes();
       powersOfTwo = onlyPowersOfTwo;
       return this;
     }
@@ -817,7 +817,9 @@ public final class AcceleratorType {
         problems.add("figures", "expected finite numbers, 0 (not known) or more");
       }
       problems.throwIfAny("accelerator type " + name);
-      return new AcceleratorType(copy());
+      Builder frozen = copy();
+      frozen.typeCountsCores = typeCountsCores && tensorCores > 1; // else the names are the same
+      return new AcceleratorType(frozen);
     }
 
     private static boolean isFigure(double value) {

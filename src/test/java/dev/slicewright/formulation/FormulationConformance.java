@@ -37,7 +37,7 @@ public abstract class FormulationConformance {
 
   /** How many tiny models to try. */
   protected int models() {
-    return 2_000;
+    return 1_000;
   }
 
   /** Variants that must agree. */

@@ -154,7 +154,7 @@ class TorusSpaceTest {
     assertThat(space.find(-1, null)).isNull();
     assertThat(space.findOnline(-1)).isNull();
     assertThat(space.fits(-1)).isFalse();
-    assertThat(space.coverageWords(-1)).containsOnly(0);
+    assertThat(space.coverage(-1).isEmpty()).isTrue();
     space.forEachCandidate(-1, f -> assertThat(f).isNull());
   }
 

@@ -19,9 +19,9 @@ import java.util.concurrent.atomic.AtomicInteger;
  *
  * <p><b>Native code.</b> The first use loads it, which takes about 0.6 s and unpacks about 71 MB
  * into {@code java.io.tmpdir}, or about 20 ms where {@code -Djava.library.path} points at an
- * unpacked copy: call {@link #availability()} once at start-up, so that no solve pays for it. The
- * system property {@code dev.slicewright.natives=off} keeps native code out altogether. A crash
- * inside native code takes the JVM with it; no Java code can prevent that.
+ * unpacked copy: call {@link #preload()} or {@link #availability()} at start-up, so that no solve
+ * pays for it. The system property {@code dev.slicewright.natives=off} keeps native code out
+ * altogether. A crash inside native code takes the JVM with it; no Java code can prevent that.
  *
  * <p><b>Limits.</b> A solve stops early enough to be back by the task's deadline: a reserve of 10 %
  * of the time left is kept, of 25 % from {@value CpSatRun#LARGE_LITERALS} literals on. Where the
@@ -100,6 +100,14 @@ public final class CpSatFormulation implements Formulation {
     return OrToolsNatives.shared().whyUnavailable();
   }
 
+  /**
+   * Starts to load the native code on a thread of its own, if that was not done, and returns at
+   * once. What goes wrong shows at the next use.
+   */
+  public static void preload() {
+    OrToolsNatives.shared().start();
+  }
+
   @Override
   public String name() {
     return "cp-sat";
@@ -114,7 +122,7 @@ public final class CpSatFormulation implements Formulation {
    * {@inheritDoc}
    *
    * <p>Declines models that are too large, and all models where native code cannot be used. O(model
-   * size), without native code; waits for loading, until the task's deadline at most.
+   * size), without native code; waits for loading, three quarters of the time left at most.
    */
   @Override
   public Optional<String> whyNot(PlacementModel model, FormulationTask task) {
@@ -140,7 +148,7 @@ public final class CpSatFormulation implements Formulation {
       return Optional.of(
           left + " native solves that overran have not ended; try again when they have.");
     }
-    return natives.whyUnavailable(task.deadlineNanos());
+    return natives.whyNot(loadingDeadline(task));
   }
 
   /**
@@ -161,7 +169,7 @@ public final class CpSatFormulation implements Formulation {
     if (Thread.currentThread().isInterrupted()) {
       return new FormulationResult(Status.CANCELLED, null, null, "interrupted before the solve");
     }
-    if (!natives.require(task.deadlineNanos())) {
+    if (!natives.require(loadingDeadline(task))) {
       boolean interrupted = Thread.currentThread().isInterrupted();
       return new FormulationResult(
           interrupted ? Status.CANCELLED : Status.UNKNOWN,
@@ -169,13 +177,19 @@ public final class CpSatFormulation implements Formulation {
           null,
           interrupted
               ? "interrupted while native code was being loaded"
-              : "native code was still being loaded at the deadline");
+              : "native code was still being loaded when time ran out");
     }
     if (task.remainingNanos() == 0) {
       return new FormulationResult(
           Status.UNKNOWN, null, null, "the deadline had passed before the solve");
     }
     return new CpSatRun(model, task, lingering).call();
+  }
+
+  /** Until when to wait for loading: three quarters of the time left. */
+  private static long loadingDeadline(FormulationTask task) {
+    long now = System.nanoTime();
+    return now + Math.max(0, task.deadlineNanos() - now) / 4 * 3;
   }
 
   /**

@@ -83,6 +83,18 @@ final class OrToolsNatives {
     return failure == null ? Optional.empty() : Optional.of(message());
   }
 
+  /** As {@link #whyUnavailable(long)}, in one sentence. */
+  Optional<String> whyNot(long deadlineNanos) {
+    Optional<String> why = whyUnavailable(deadlineNanos);
+    Throwable cause = failure;
+    return cause == null || isOff()
+        ? why
+        : Optional.of(
+            "The native code of OR-Tools does not load or link here ("
+                + cause
+                + "); CpSatFormulation.availability() says what was found and how to mend it.");
+  }
+
   /**
    * Waits until native code is usable.
    *
@@ -108,7 +120,11 @@ final class OrToolsNatives {
     return new SolverUnavailableException(explain(error), error);
   }
 
-  private boolean await(long deadlineNanos) {
+  /** Starts loading, if nothing forbids it, and returns at once. */
+  void start() {
+    if (isOff()) {
+      return;
+    }
     synchronized (lock) {
       if (!started) {
         started = true;
@@ -117,6 +133,10 @@ final class OrToolsNatives {
         thread.start();
       }
     }
+  }
+
+  private boolean await(long deadlineNanos) {
+    start();
     try {
       return finished.await(Math.max(0, deadlineNanos - System.nanoTime()), TimeUnit.NANOSECONDS);
     } catch (InterruptedException e) {

@@ -55,6 +55,7 @@ class OrToolsNativesTest {
 
   @Test
   void loadsHere() {
+    CpSatFormulation.preload();
     assertThat(CpSatFormulation.availability()).isEmpty();
     assertThat(CpSatFormulation.create().whyNot(MODEL, task())).isEmpty();
   }
@@ -88,7 +89,9 @@ class OrToolsNativesTest {
             .hasMessageContaining("MB")
             .hasMessageContaining("-Djava.library.path")
             .hasMessageContaining("protobuf-java 4.33.1");
-        assertThat(formulation.whyNot(MODEL, task())).isPresent();
+        assertThat(formulation.whyNot(MODEL, task()).orElseThrow())
+            .contains(failure.toString(), "availability()")
+            .doesNotContain("\n");
       }
       assertThat(loads).hasValue(1);
     }

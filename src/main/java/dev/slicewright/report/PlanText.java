@@ -1,0 +1,351 @@
+package dev.slicewright.report;
+
+import dev.slicewright.plan.BrokenSlice;
+import dev.slicewright.plan.Eviction;
+import dev.slicewright.plan.Move;
+import dev.slicewright.plan.Phase;
+import dev.slicewright.plan.Placement;
+import dev.slicewright.plan.Plan;
+import dev.slicewright.plan.Proof;
+import dev.slicewright.plan.RequestPlacement;
+import dev.slicewright.plan.Score;
+import dev.slicewright.plan.Unplaced;
+import dev.slicewright.request.Interconnect;
+import dev.slicewright.request.SliceRequest;
+import dev.slicewright.request.Spread;
+import dev.slicewright.topology.Footprint;
+import dev.slicewright.topology.Orientation;
+import dev.slicewright.topology.Shape;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+
+/**
+ * A plan as plain text for people: what was asked, what goes where, what must move or go, what
+ * stays unplaced and why, how good the plan is and what proves it, and where the time went.
+ * Immutable, safe to share.
+ *
+ * <p>Sections without content are left out. Each line ends with {@code \n}; a table is as wide as
+ * its content. The same plan gives the same text in every locale; its times are of course those of
+ * one run.
+ */
+public final class PlanText {
+
+  private static final int HOSTS_SHOWN = 3;
+
+  private final StringBuilder out = new StringBuilder();
+
+  private PlanText() {}
+
+  /**
+   * The whole report.
+   *
+   * @param requests the requests that the plan answers, in the order given
+   * @param plan the plan
+   * @return the text
+   */
+  public static String of(List<SliceRequest> requests, Plan plan) {
+    Objects.requireNonNull(plan, "plan");
+    PlanText text = new PlanText();
+    text.requests(List.copyOf(requests), plan);
+    text.placed(plan);
+    text.moves(plan);
+    text.evictions(plan);
+    text.broken(plan);
+    text.unplaced(plan);
+    text.score(plan);
+    text.end(plan);
+    return text.out.toString();
+  }
+
+  private void heading(String text) {
+    if (out.length() > 0) {
+      out.append('\n');
+    }
+    out.append(text).append('\n');
+  }
+
+  /** Columns as wide as their content; those whose first row begins with '>' are right-aligned. */
+  private void table(List<List<String>> rows) {
+    int columns = rows.get(0).size();
+    int[] widths = new int[columns];
+    boolean[] right = new boolean[columns];
+    for (int c = 0; c < columns; c++) {
+      right[c] = rows.get(0).get(c).startsWith(">");
+      for (List<String> row : rows) {
+        widths[c] = Math.max(widths[c], cell(row, c).length());
+      }
+    }
+    for (List<String> row : rows) {
+      StringBuilder line = new StringBuilder(" ");
+      for (int c = 0; c < columns; c++) {
+        String cell = cell(row, c);
+        line.append(' ')
+            .append(right[c] ? Words.padLeft(cell, widths[c]) : Words.pad(cell, widths[c]))
+            .append(' ');
+      }
+      out.append(line.toString().stripTrailing()).append('\n');
+    }
+  }
+
+  private static String cell(List<String> row, int column) {
+    String text = row.get(column);
+    return Words.oneLine(text.startsWith(">") ? text.substring(1) : text);
+  }
+
+  // ---------------------------------------------------------------- sections
+
+  private void requests(List<SliceRequest> requests, Plan plan) {
+    if (requests.isEmpty()) {
+      return;
+    }
+    heading(Words.plural(requests.size(), "request"));
+    List<List<String>> rows = new ArrayList<>();
+    rows.add(List.of("request", ">slices", "wanted", ">priority", "tenant", "also", "answer"));
+    for (SliceRequest r : requests) {
+      String answer =
+          plan.placement(r.id()).isPresent()
+              ? "placed"
+              : plan.unplaced().stream()
+                  .filter(u -> u.request().equals(r.id()))
+                  .map(u -> Fields.word(u.reason()).replace('-', ' '))
+                  .findFirst()
+                  .orElse("no answer");
+      rows.add(
+          List.of(
+              Words.shorten(r.id(), 40),
+              Words.count(r.slices()),
+              wanted(r),
+              Words.count(r.priority()),
+              Words.shorten(r.tenant(), 20),
+              also(r),
+              answer));
+    }
+    table(rows);
+  }
+
+  private static String wanted(SliceRequest r) {
+    return r.chips() > 0
+        ? Words.plural(r.chips(), "chip")
+        : String.join(" or ", r.shapes().stream().map(Shape::toString).toList());
+  }
+
+  private static String also(SliceRequest r) {
+    List<String> also = new ArrayList<>();
+    if (!r.accelerators().isEmpty()) {
+      also.add(String.join("/", r.accelerators()));
+    }
+    r.pod().ifPresent(p -> also.add("pod " + p));
+    r.gang().ifPresent(g -> also.add("gang " + g));
+    labels(also, r.requiredLabels(), "=");
+    r.forbiddenLabels().forEach((k, values) -> values.forEach(v -> also.add(k + "≠" + v)));
+    if (r.spread().kind() == Spread.Kind.AT_MOST) {
+      also.add(
+          "at most "
+              + r.spread().max()
+              + " a "
+              + (r.spread().label().isEmpty() ? "pod" : r.spread().label()));
+    } else if (r.spread().kind() != Spread.Kind.ANY) {
+      also.add(Fields.word(r.spread().kind()).replace('-', ' '));
+    }
+    if (r.interconnect() != Interconnect.ANY) {
+      also.add(Fields.word(r.interconnect()));
+    }
+    if (r.healthyOnly()) {
+      also.add("healthy only");
+    }
+    if (!r.mayTurn()) {
+      also.add("not turned");
+    }
+    return String.join(", ", also);
+  }
+
+  private static void labels(List<String> also, Map<String, String> labels, String sign) {
+    labels.forEach((k, v) -> also.add(k + sign + v));
+  }
+
+  private void placed(Plan plan) {
+    if (plan.placements().isEmpty()) {
+      return;
+    }
+    long chips = plan.placements().stream().mapToLong(RequestPlacement::chips).sum();
+    heading(
+        "Placed: "
+            + Words.plural(plan.placements().size(), "request")
+            + ", "
+            + Words.plural(chips, "chip"));
+    List<List<String>> rows = new ArrayList<>();
+    rows.add(List.of("slice", "shape", "pod", "footprint", "turned", "hosts in worker order"));
+    for (RequestPlacement request : plan.placements()) {
+      for (Placement p : request.slices()) {
+        rows.add(
+            List.of(
+                Words.shorten(p.id().toString(), 40),
+                p.shape()
+                    + (request.shapeRank() > 0
+                        ? " (choice " + (request.shapeRank() + 1) + ")"
+                        : ""),
+                p.pod(),
+                footprint(p),
+                p.orientation() == Orientation.XYZ
+                    ? "no"
+                    : p.orientation().name().toLowerCase(java.util.Locale.ROOT),
+                hosts(p)));
+      }
+    }
+    table(rows);
+  }
+
+  private static String footprint(Placement p) {
+    if (p.footprint() instanceof Footprint.Cubes cubes) {
+      List<String> names =
+          cubes.cubes().stream().limit(4).map(c -> p.topology().cubeName(c)).toList();
+      int more = cubes.cubes().size() - names.size();
+      return String.join(" ", names)
+          + (more > 0 ? " and " + Words.plural(more, "more cube") : "")
+          + (p.twist().isNone() ? "" : ", twisted");
+    }
+    if (p.footprint() instanceof Footprint.Partition partition) {
+      return "partition " + p.topology().partitions().map(f -> f.name(partition.id())).orElse("?");
+    }
+    Footprint.Box box = (Footprint.Box) p.footprint();
+    return box.extents() + " at " + box.origin();
+  }
+
+  private static String hosts(Placement p) {
+    List<String> names = p.hostNames();
+    int shown = names.size() <= HOSTS_SHOWN + 1 ? names.size() : HOSTS_SHOWN;
+    return String.join(" ", names.subList(0, shown))
+        + (shown < names.size() ? " … of " + Words.count(names.size()) : "")
+        + (p.orderAssumed() ? " (order assumed)" : "");
+  }
+
+  private void moves(Plan plan) {
+    if (plan.moves().isEmpty()) {
+      return;
+    }
+    heading("Moves: " + Words.plural(plan.moves().size(), "slice"));
+    List<List<String>> rows = new ArrayList<>();
+    rows.add(List.of("slice", "from pod", "footprint", "to pod", "footprint", "hosts"));
+    for (Move m : plan.moves()) {
+      rows.add(
+          List.of(
+              Words.shorten(m.from().id().toString(), 40),
+              m.from().pod(),
+              m.from().footprint().toString(),
+              m.to().pod(),
+              footprint(m.to()),
+              hosts(m.to())));
+    }
+    table(rows);
+  }
+
+  private void evictions(Plan plan) {
+    if (plan.evictions().isEmpty()) {
+      return;
+    }
+    heading("Evictions: " + Words.plural(plan.evictions().size(), "request"));
+    List<List<String>> rows = new ArrayList<>();
+    rows.add(List.of("request", ">slices", ">chips", ">priority"));
+    for (Eviction e : plan.evictions()) {
+      long chips = e.slices().stream().mapToLong(s -> s.shape().chips()).sum();
+      rows.add(
+          List.of(
+              Words.shorten(e.request(), 40),
+              Words.count(e.slices().size()),
+              Words.count(chips),
+              e.slices().isEmpty() ? "" : Words.count(e.slices().get(0).request().priority())));
+    }
+    table(rows);
+  }
+
+  private void broken(Plan plan) {
+    if (plan.broken().isEmpty()) {
+      return;
+    }
+    heading("Stay broken: " + Words.plural(plan.broken().size(), "slice"));
+    for (BrokenSlice b : plan.broken()) {
+      sentence(b.slice().id().toString(), Fields.word(b.reason()).replace('-', ' '), b.sentence());
+    }
+  }
+
+  private void unplaced(Plan plan) {
+    if (plan.unplaced().isEmpty()) {
+      return;
+    }
+    heading("Not placed: " + Words.plural(plan.unplaced().size(), "request"));
+    for (Unplaced u : plan.unplaced()) {
+      sentence(
+          u.request(),
+          Fields.word(u.reason()).replace('-', ' ') + (u.never() ? ", for ever" : ""),
+          u.sentence());
+    }
+  }
+
+  private void sentence(String who, String why, String sentence) {
+    out.append("  ")
+        .append(Words.oneLine(who))
+        .append(" (")
+        .append(why)
+        .append("): ")
+        .append(Words.oneLine(sentence))
+        .append('\n');
+  }
+
+  private void score(Plan plan) {
+    if (plan.score().levels().isEmpty()) {
+      return;
+    }
+    heading("Score, most important first");
+    List<List<String>> rows = new ArrayList<>();
+    rows.add(List.of("level", ">value", "", ">bound", ">gap", "proof"));
+    for (Score.LevelScore l : plan.score().levels()) {
+      boolean max = l.level().kind().maximise();
+      rows.add(
+          List.of(
+              l.level().name(),
+              Words.count(l.value()),
+              l.isProved() ? "=" : max ? "≤" : "≥",
+              Words.count(l.bound()),
+              Words.percent(l.gap()),
+              proof(l)));
+    }
+    table(rows);
+  }
+
+  private static String proof(Score.LevelScore level) {
+    String proof =
+        level.proof() instanceof Proof.Trivial ? "all that is asked for" : level.proof().toString();
+    return proof
+        + (level.claimedBound().isPresent()
+            ? "; one solver alone claims " + Words.count(level.claimedBound().getAsLong())
+            : "");
+  }
+
+  private void end(Plan plan) {
+    heading(
+        "Stopped: "
+            + Fields.word(plan.stopped()).replace('-', ' ')
+            + ", gap "
+            + Words.percent(plan.gap())
+            + (!plan.score().levels().isEmpty() && plan.score().isOptimal()
+                ? " (proved optimal)"
+                : "")
+            + ", after "
+            + Words.millis(plan.time())
+            + (plan.engines().isEmpty() ? "" : ", with " + String.join(", ", plan.engines())));
+    if (!plan.phases().isEmpty()) {
+      List<List<String>> rows = new ArrayList<>();
+      rows.add(List.of("phase", ">time", ">size"));
+      for (Phase p : plan.phases()) {
+        rows.add(
+            List.of(p.name(), Words.millis(p.time()), p.size() == 0 ? "" : Words.count(p.size())));
+      }
+      table(rows);
+    }
+    for (String note : plan.notes()) {
+      out.append("  note: ").append(Words.oneLine(note)).append('\n');
+    }
+  }
+}
