@@ -714,7 +714,10 @@ final class CertificateChecker {
       if (cells == Room.NONE) {
         return Long.MIN_VALUE;
       }
-      long counted = ObjectiveLevels.counted(request, shape);
+      long counted =
+          Math.min(
+              ObjectiveLevels.counted(request, shape),
+              ObjectiveLevels.counted(request, slice.shape()));
       long priced = multiplyExact(shape.chips(), price(at));
       if (here) {
         mayGain(counted);

@@ -293,7 +293,8 @@ final class Verification {
         bad(path, id + " may be moved within pod " + move.from().pod() + " only");
       }
       if (move.to().pod().equals(move.from().pod())
-          && move.to().footprint().equals(move.from().footprint())) {
+          && move.to().footprint().equals(move.from().footprint())
+          && move.to().shape().sorted().equals(move.from().shape().sorted())) {
         bad(path, id + " is moved to where it is");
       }
       free(running.get());
@@ -815,13 +816,10 @@ final class Verification {
       for (Standing.Group group : standing.groups) {
         if (group.request().priority() == level.priority()) {
           for (int i = 0; i < group.slices().size(); i++) {
-            long stay =
-                group.isBroken(i)
-                    ? 0
-                    : ObjectiveLevels.counted(group.request(), group.slices().get(i).shape());
-            long most =
-                group.permission().move() ? ObjectiveLevels.mostCounted(group.request()) : stay;
-            sum = Math.addExact(sum, most);
+            if (!group.isBroken(i) || group.permission().move()) {
+              Shape shape = group.slices().get(i).shape();
+              sum = Math.addExact(sum, ObjectiveLevels.counted(group.request(), shape));
+            }
           }
         }
       }
@@ -860,7 +858,9 @@ final class Verification {
         RunningSlice slice = group.slices().get(i);
         Move move = moved.get(slice.id());
         if (move != null) {
-          add(values, at, ObjectiveLevels.counted(request, move.to().shape()));
+          // No slice keeps more than it has now.
+          long had = ObjectiveLevels.counted(request, slice.shape());
+          add(values, at, Math.min(had, ObjectiveLevels.counted(request, move.to().shape())));
           if (hostsAt >= 0) {
             add(values, hostsAt, newHosts(move));
           }

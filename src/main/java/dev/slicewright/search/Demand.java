@@ -2,6 +2,7 @@ package dev.slicewright.search;
 
 import dev.slicewright.request.SliceRequest;
 import dev.slicewright.topology.Shape;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Objects;
 
@@ -20,18 +21,37 @@ public record Demand(SliceRequest request, int unit, int priorityIndex, List<Cho
    * A shape on an accelerator. Immutable, safe to share: its arrays must not be changed.
    *
    * @param shape the shape, in the order asked for
-   * @param rank its rank among the request's shapes
+   * @param rank its best rank among the request's shapes, over its pods
    * @param gain what one slice of it earns at its priority
    * @param pods the pods that match and can form it, by number, ascending
    * @param domains the failure domain of each of those pods
+   * @param ranks its rank in each of those pods: where a number of chips is asked, the order of the
+   *     shapes is the pod's
    * @param prices the price of one slice in each of those pods
    * @param twisted whether its wraps must be twisted
    */
   public record Choice(
-      Shape shape, int rank, long gain, int[] pods, int[] domains, long[] prices, boolean twisted) {
+      Shape shape,
+      int rank,
+      long gain,
+      int[] pods,
+      int[] domains,
+      int[] ranks,
+      long[] prices,
+      boolean twisted) {
     /** Checks for null. */
     public Choice {
       Objects.requireNonNull(shape, "shape");
+    }
+
+    /**
+     * The place of a pod in {@link #pods}.
+     *
+     * @param pod the pod's number
+     * @return its place, negative if it is none of them
+     */
+    public int placeOf(int pod) {
+      return Arrays.binarySearch(pods, pod);
     }
   }
 

@@ -456,22 +456,19 @@ public final class PlacementSearch {
     Choice choice = demand.choices().get(h.choice);
     long chips = choice.shape().chips();
     value[demand.priorityIndex()] += sign * choice.gain() * h.spots.length;
-    value[priorities] -= sign * chips * choice.rank() * h.spots.length;
     for (int l = 0; credits != null && l < room.length; l++) {
       room[l] += sign * credits[d][l];
     }
     for (int pod : h.pods) {
-      value[priorities + 1] -= sign * choice.prices()[placeOf(choice, pod)];
+      int at = choice.placeOf(pod);
+      value[priorities] -= sign * chips * choice.ranks()[at];
+      value[priorities + 1] -= sign * choice.prices()[at];
       for (int l = 0; l < room.length; l++) {
         if (limits.get(l).counts(demand.request().tenant(), pod)) {
           room[l] -= sign * chips;
         }
       }
     }
-  }
-
-  private static int placeOf(Choice choice, int pod) {
-    return Arrays.binarySearch(choice.pods(), pod);
   }
 
   private @Nullable Spot find(int d, int c, int at, @Nullable SplittableRandom chance) {
@@ -594,6 +591,10 @@ public final class PlacementSearch {
 
   private static boolean better(
       Choice choice, int p, Spot spot, int best, @Nullable Spot bestSpot) {
+    int byRank = Integer.compare(choice.ranks()[p], choice.ranks()[best]);
+    if (byRank != 0) {
+      return byRank < 0;
+    }
     int byPrice = Long.compare(choice.prices()[p], choice.prices()[best]);
     return byPrice != 0 ? byPrice < 0 : bestSpot == null || spot.score() < bestSpot.score();
   }

@@ -24,6 +24,7 @@ import dev.slicewright.topology.TpuTopology;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.BitSet;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
@@ -130,7 +131,11 @@ final class Instance {
 
   // ---------------------------------------------------------------- requests
 
-  private record ChoiceKey(String accelerator, Shape shape, int rank) {}
+  /** What all slices of a request have in common. */
+  private record ChoiceKey(String accelerator, Shape shape) {}
+
+  /** A pod that can form a shape, and the rank of the shape there. */
+  private record Home(int pod, Shape shape, int rank) {}
 
   private List<Demand> resolve() {
     List<Demand> out = new ArrayList<>(requests.size());
@@ -155,7 +160,7 @@ final class Instance {
   }
 
   private List<Choice> choices(int r, SliceRequest request) {
-    Map<ChoiceKey, List<Integer>> podsOf = new HashMap<>();
+    Map<ChoiceKey, List<Home>> homesOf = new HashMap<>();
     TpuTopology last = null;
     List<Shape> options = List.of();
     for (int p = 0; p < pods.size(); p++) {
@@ -173,52 +178,42 @@ final class Instance {
         Shape shape = options.get(rank);
         if (t.isLegal(shape)
             && (request.interconnect() != Interconnect.TWISTED || t.twist(shape).isPresent())) {
-          podsOf
+          homesOf
               .computeIfAbsent(
-                  new ChoiceKey(t.accelerator().name(), shape, rank), k -> new ArrayList<>())
-              .add(p);
+                  new ChoiceKey(
+                      t.accelerator().name(), request.mayTurn() ? shape.sorted() : shape),
+                  k -> new ArrayList<>())
+              .add(new Home(p, shape, rank));
         }
       }
     }
-    List<ChoiceKey> keys = new ArrayList<>(podsOf.keySet());
-    keys.sort(
-        (a, b) ->
-            a.rank() != b.rank()
-                ? Integer.compare(a.rank(), b.rank())
-                : a.accelerator().equals(b.accelerator())
-                    ? a.shape().compareTo(b.shape())
-                    : a.accelerator().compareTo(b.accelerator()));
-    List<Choice> out = new ArrayList<>(keys.size());
-    for (ChoiceKey key : keys) {
-      int[] own =
-          podsOf.getOrDefault(key, List.of()).stream().mapToInt(Integer::intValue).toArray();
+    List<Choice> out = new ArrayList<>(homesOf.size());
+    for (Map.Entry<ChoiceKey, List<Home>> entry : homesOf.entrySet()) {
+      List<Home> homes = entry.getValue();
+      Shape shape = homes.get(0).shape();
+      int[] own = homes.stream().mapToInt(Home::pod).toArray();
+      int[] ranks = homes.stream().mapToInt(Home::rank).toArray();
       long[] prices = new long[own.length];
       for (int i = 0; i < own.length; i++) {
-        prices[i] =
-            Math.multiplyExact(
-                key.shape().chips(),
-                cost.pricePerChipHourMicros(pods.get(own[i]).id(), key.accelerator()));
+        prices[i] = Values.price(this, shape.chips(), own[i]);
       }
       out.add(
           new Choice(
-              key.shape(),
-              key.rank(),
-              ObjectiveLevels.counted(request, key.shape()),
+              shape,
+              Arrays.stream(ranks).min().orElse(0),
+              ObjectiveLevels.counted(request, shape),
               own,
               domains(request.spread(), own),
+              ranks,
               prices,
               request.interconnect() == Interconnect.TWISTED));
     }
-    if (cost.hasPrices() && out.size() > 1) {
-      // Equal in every level above: the cheaper accelerator first.
-      out.sort(
-          (a, b) ->
-              a.rank() != b.rank()
-                  ? Integer.compare(a.rank(), b.rank())
-                  : Long.compare(
-                      Arrays.stream(a.prices()).min().orElse(0),
-                      Arrays.stream(b.prices()).min().orElse(0)));
-    }
+    // Better rank first; equal there, the cheaper accelerator; then a fixed order.
+    out.sort(
+        Comparator.comparingInt(Choice::rank)
+            .thenComparingLong(c -> Arrays.stream(c.prices()).min().orElse(0))
+            .thenComparing(c -> pods.get(c.pods()[0]).topology().accelerator().name())
+            .thenComparing(Choice::shape));
     return out;
   }
 

@@ -1,5 +1,6 @@
 package dev.slicewright.solve;
 
+import dev.slicewright.cost.Collectives;
 import dev.slicewright.fleet.Pod;
 import dev.slicewright.fleet.RunningSlice;
 import dev.slicewright.formulation.PlacementModel;
@@ -70,9 +71,12 @@ final class ModelTranslation {
   private final int[] firstFreeItem; // by free running request
   private final List<int[]> wholeItems = new ArrayList<>(); // {item, pod, cube}
   private final Map<Integer, Map<PoolKind, BitSet>> pools = new HashMap<>(); // by pod
+  private final List<Shape> moveShapes;
   private final boolean poolMoves;
 
   private static final int WHOLE = -1; // owner of auxiliary items
+  private static final int STAYS = -1; // choices of running slices that do not move
+  private static final int ALL_STAY = -2;
 
   private ModelTranslation(
       Instance in, PlacementModel model, int[] firstItem, int[] firstFreeItem, Draft draft) {
@@ -83,6 +87,7 @@ final class ModelTranslation {
     this.meanings.addAll(draft.meanings);
     this.wholeItems.addAll(draft.wholeItems);
     this.pools.putAll(draft.pools);
+    this.moveShapes = List.copyOf(draft.moveShapes);
     this.poolMoves = draft.poolMoves;
     for (int c = 0; c < meanings.size(); c++) {
       byMeaning.put(meanings.get(c), c);
@@ -124,6 +129,8 @@ final class ModelTranslation {
     final PodSpace[] spaces;
     final int[] cellBase;
     final Set<Integer> cellPods = new HashSet<>(); // optical pods where small slices compete
+    final Map<List<Object>, Integer> commons = new HashMap<>();
+    final List<Shape> moveShapes = new ArrayList<>(); // a move's choice is an index here
     boolean poolMoves;
     int distinct; // candidates, those of alike items counted once
     final Map<List<Object>, List<Template>> templates = new HashMap<>();
@@ -221,8 +228,8 @@ final class ModelTranslation {
         for (RunningSlice slice : free.slices()) {
           // What runs on named cubes competes for them by its cells.
           cellPods.add(in.podOf(slice.pod()));
-          for (int pod : targets(free, slice)) {
-            note(pod, want(free, slice, pod));
+          for (Goal goal : goals(free, slice)) {
+            note(goal.pod(), want(free, goal.shape(), goal.pod()));
           }
         }
       }
@@ -286,7 +293,9 @@ final class ModelTranslation {
         poolRows.put(entry.getKey(), rows);
       }
       DisruptionBudget budget = in.rules.disruption();
-      budgetSlices = b.row(new Row("disturbed slices", clamp(budget.slices())));
+      // Moved or evicted are those that do not stay.
+      long mayGo = in.free.stream().mapToLong(f -> f.slices().size()).sum();
+      budgetSlices = b.row(new Row("disturbed slices", clamp(budget.slices()) - mayGo));
       budgetSeconds = b.row(new Row("chip-seconds lost", clamp(budget.chipSeconds())));
       budgetTenants = b.row(new Row("tenants touched", clamp(budget.tenants())));
     }
@@ -346,7 +355,7 @@ final class ModelTranslation {
               gains[l] =
                   switch (level.kind()) {
                     case PLACED -> level.priority() == request.priority() ? choice.gain() : 0;
-                    case SHAPE_RANK -> choice.shape().chips() * choice.rank();
+                    case SHAPE_RANK -> choice.shape().chips() * choice.ranks()[at];
                     case PRICE -> choice.prices()[at];
                     case KEPT, DISRUPTION, NEW_HOSTS -> 0;
                   };
@@ -360,7 +369,7 @@ final class ModelTranslation {
                 terms.add(new Term(limitRows[l], chips - credit));
               }
             }
-            candidates(item, d, s, c, pod, choice.domains()[at], want, gains, terms, false);
+            candidates(item, d, s, c, c, pod, choice.domains()[at], want, gains, terms, false);
           }
         }
         distinct += meanings.size() - before;
@@ -403,6 +412,7 @@ final class ModelTranslation {
         int owner,
         int slice,
         int choice,
+        int common,
         int pod,
         int domain,
         Want want,
@@ -427,7 +437,7 @@ final class ModelTranslation {
         }
         add(
             new Meaning(owner, slice, choice, pod, null),
-            new Candidate(item, new int[0], gains, all, choice, pod, domain, moves, null));
+            new Candidate(item, new int[0], gains, all, common, pod, domain, moves, null));
         return;
       }
       space.forEachCandidate(
@@ -437,7 +447,7 @@ final class ModelTranslation {
               add(
                   new Meaning(owner, slice, choice, pod, f),
                   new Candidate(
-                      item, cells(pod, f), gains, terms, choice, pod, domain, moves, null));
+                      item, cells(pod, f), gains, terms, common, pod, domain, moves, null));
             }
           });
     }
@@ -457,28 +467,33 @@ final class ModelTranslation {
 
     // -------------------------------------------------------------- running slices
 
-    private List<Integer> targets(Instance.Free free, RunningSlice slice) {
-      List<Integer> out = new ArrayList<>();
+    /** A pod and a shape to which a running slice could move. */
+    private record Goal(int pod, Shape shape) {}
+
+    private List<Goal> goals(Instance.Free free, RunningSlice slice) {
+      List<Goal> out = new ArrayList<>();
       if (!free.permission().move()) {
         return out;
       }
+      SliceRequest request = free.request();
       for (int p = 0; p < in.pods.size(); p++) {
         Pod pod = in.pods.get(p);
-        if ((!free.permission().withinPod() || pod.id().equals(slice.pod()))
-            && Instance.matches(free.request(), pod)
-            && pod.topology()
-                .accelerator()
-                .name()
-                .equals(in.pods.get(in.podOf(slice.pod())).topology().accelerator().name())
-            && pod.topology().isLegal(slice.shape())
-            && (slice.twist().isNone() || pod.topology().twist(slice.shape()).isPresent())) {
-          out.add(p);
+        if (free.permission().withinPod() && !pod.id().equals(slice.pod())
+            || !Instance.matches(request, pod)) {
+          continue;
+        }
+        TpuTopology t = pod.topology();
+        for (Shape shape : Collectives.shapeOptions(request, t)) {
+          if (t.isLegal(shape)
+              && (request.interconnect() != Interconnect.TWISTED || t.twist(shape).isPresent())) {
+            out.add(new Goal(p, shape));
+          }
         }
       }
       return out;
     }
 
-    private Want want(Instance.Free free, RunningSlice slice, int pod) {
+    private Want want(Instance.Free free, Shape shape, int pod) {
       SliceRequest request = free.request();
       String holder = "";
       for (var hold : in.pods.get(pod).holds()) {
@@ -487,11 +502,20 @@ final class ModelTranslation {
         }
       }
       return new Want(
-          slice.shape(),
+          shape,
           request.mayTurn(),
           request.healthyOnly(),
           request.interconnect() != Interconnect.ANY,
           holder);
+    }
+
+    /** What the slices of a running request have in common once one of them moves; 1 or more. */
+    private int common(SliceRequest request, int pod, Shape shape) {
+      List<Object> key =
+          List.of(
+              in.pods.get(pod).topology().accelerator().name(),
+              request.mayTurn() ? shape.sorted() : shape);
+      return commons.computeIfAbsent(key, k -> commons.size() + 1);
     }
 
     private boolean free(int[] firstFree) {
@@ -501,7 +525,7 @@ final class ModelTranslation {
       in.free.forEach(f -> freeIds.add(f.request().id()));
       if (!in.free.isEmpty()) {
         for (RunningSlice slice : in.fleet.running()) {
-          if (!freeIds.contains(slice.id().request())) {
+          if (!slice.leaving() && !freeIds.contains(slice.id().request())) {
             slice.request().gang().ifPresent(pinnedGangs::add);
           }
         }
@@ -523,7 +547,7 @@ final class ModelTranslation {
           lost[disruption] = seconds;
         }
         Spread spread = request.spread();
-        boolean tied = keepsSpread(free);
+        boolean loose = !keepsSpread(free);
         int group =
             b.group(
                 new Group(
@@ -532,14 +556,12 @@ final class ModelTranslation {
                     !mayLeave,
                     true,
                     true,
-                    tied && spread.kind() == Spread.Kind.SAME_POD,
-                    tied && spread.kind() == Spread.Kind.DIFFERENT_PODS,
-                    tied && spread.kind() == Spread.Kind.AT_MOST ? spread.max() : 0,
+                    spread.kind() == Spread.Kind.SAME_POD,
+                    spread.kind() == Spread.Kind.DIFFERENT_PODS,
+                    spread.kind() == Spread.Kind.AT_MOST ? spread.max() : 0,
                     lost,
                     lost,
-                    List.of(
-                        new Term(budgetSlices, free.slices().size()),
-                        new Term(budgetSeconds, clamp(seconds)))));
+                    List.of(new Term(budgetSeconds, clamp(seconds)))));
         groupsByTenant.computeIfAbsent(request.tenant(), t -> new ArrayList<>()).add(group);
         firstFree[f] = -1;
         for (int s = 0; s < free.slices().size(); s++) {
@@ -547,9 +569,12 @@ final class ModelTranslation {
           int item = b.item(new Item("running " + slice.id(), group));
           firstFree[f] = firstFree[f] < 0 ? item : firstFree[f];
           int before = meanings.size();
-          present(item, f, s, free, slice);
-          for (int pod : targets(free, slice)) {
-            moved(item, f, s, free, slice, pod);
+          present(item, f, s, free, slice, false);
+          if (loose) {
+            present(item, f, s, free, slice, true);
+          }
+          for (Goal goal : goals(free, slice)) {
+            moved(item, f, s, free, slice, goal);
           }
           distinct += meanings.size() - before;
           if (tooLarge()) {
@@ -567,7 +592,7 @@ final class ModelTranslation {
       return true;
     }
 
-    /** Whether the slices lie as the request asks; if not, staying must remain possible. */
+    /** Whether the slices lie as the request asks; if not, all may stay, or none may break it. */
     private boolean keepsSpread(Instance.Free free) {
       Map<Integer, Integer> count = new HashMap<>();
       Spread spread = free.request().spread();
@@ -597,75 +622,104 @@ final class ModelTranslation {
       return pod;
     }
 
-    private List<Term> limitTerms(RunningSlice slice, int pod) {
+    private List<Term> limitTerms(RunningSlice slice, int pod, long chips) {
       List<Term> terms = new ArrayList<>();
       for (int l = 0; l < limitRows.length; l++) {
         if (in.limits.get(l).counts(slice.request().tenant(), pod)) {
-          terms.add(new Term(limitRows[l], slice.shape().chips()));
+          terms.add(new Term(limitRows[l], chips));
         }
       }
       return terms;
     }
 
-    private void present(int item, int f, int s, Instance.Free free, RunningSlice slice) {
+    /**
+     * Staying; {@code loose} only together with all others of the request, however they lie: a
+     * common number, pods and domains of its own that break no spread.
+     */
+    private void present(
+        int item, int f, int s, Instance.Free free, RunningSlice slice, boolean loose) {
       long[] gains = new long[in.levels.size()];
       int kept = in.level(Level.Kind.KEPT, free.request().priority());
       if (kept >= 0 && !free.broken()[s]) {
         gains[kept] = ObjectiveLevels.counted(slice.request(), slice.shape());
       }
       int pod = in.podOf(slice.pod());
+      int beyond = 2 * in.pods.size();
+      boolean samePod = free.request().spread().kind() == Spread.Kind.SAME_POD;
+      List<Term> terms = limitTerms(slice, pod, slice.shape().chips());
+      terms.add(new Term(budgetSlices, -1));
       add(
-          new Meaning(in.demands.size() + f, s, -1, pod, slice.footprint()),
+          new Meaning(in.demands.size() + f, s, loose ? ALL_STAY : STAYS, pod, slice.footprint()),
           new Candidate(
               item,
               cells(pod, slice.footprint()),
               gains,
-              limitTerms(slice, pod),
-              0,
-              pod,
-              domain(free, pod),
+              terms,
+              loose ? 0 : common(free.request(), pod, slice.shape()),
+              !loose ? pod : samePod ? beyond : beyond + s,
+              loose ? beyond + s : domain(free, pod),
               false,
               null));
     }
 
-    private void moved(int item, int f, int s, Instance.Free free, RunningSlice slice, int pod) {
+    private void moved(int item, int f, int s, Instance.Free free, RunningSlice slice, Goal goal) {
+      int pod = goal.pod();
+      Shape shape = goal.shape();
       long[] gains = new long[in.levels.size()];
       int kept = in.level(Level.Kind.KEPT, free.request().priority());
       if (kept >= 0) {
-        gains[kept] = ObjectiveLevels.counted(slice.request(), slice.shape());
+        gains[kept] = Values.kept(slice, shape);
       }
       int price = in.level(Level.Kind.PRICE, 0);
       if (price >= 0) {
-        gains[price] = Values.price(in, slice.shape().chips(), pod);
+        gains[price] = Values.price(in, shape.chips(), pod);
       }
       int hosts = in.level(Level.Kind.NEW_HOSTS, 0);
-      Want want = want(free, slice, pod);
-      List<Term> terms = limitTerms(slice, pod);
-      if (in.pods.get(pod).topology().cubesOf(slice.shape()) > 0) {
+      Want want = want(free, shape, pod);
+      List<Term> terms = limitTerms(slice, pod, shape.chips());
+      int common = common(free.request(), pod, shape);
+      int choice = moveShapes.indexOf(shape);
+      if (choice < 0) {
+        choice = moveShapes.size();
+        moveShapes.add(shape);
+      }
+      int owner = in.demands.size() + f;
+      if (in.pods.get(pod).topology().cubesOf(shape) > 0) {
         if (hosts >= 0) {
-          gains[hosts] = in.pods.get(pod).topology().hostsOf(slice.shape());
+          gains[hosts] = in.pods.get(pod).topology().hostsOf(shape);
         }
         poolMoves = true;
         candidates(
-            item, in.demands.size() + f, s, 0, pod, domain(free, pod), want, gains, terms, true);
+            item, owner, s, choice, common, pod, domain(free, pod), want, gains, terms, true);
         return;
       }
       PodSpace space = space(pod);
+      int moveChoice = choice;
       space.forEachCandidate(
           space.register(want),
           where -> {
             if (meanings.size() > MAX_COPIES
-                || where.equals(slice.footprint()) && in.pods.get(pod).id().equals(slice.pod())) {
+                || where.equals(slice.footprint())
+                    && in.pods.get(pod).id().equals(slice.pod())
+                    && shape.sorted().equals(slice.shape().sorted())) {
               return;
             }
             long[] own = gains.clone();
             if (hosts >= 0) {
-              own[hosts] = Values.newHosts(in, slice, new Solution.Target(pod, where));
+              own[hosts] = Values.newHosts(in, slice, new Solution.Target(pod, shape, where));
             }
             add(
-                new Meaning(in.demands.size() + f, s, 0, pod, where),
+                new Meaning(owner, s, moveChoice, pod, where),
                 new Candidate(
-                    item, cells(pod, where), own, terms, 0, pod, domain(free, pod), true, null));
+                    item,
+                    cells(pod, where),
+                    own,
+                    terms,
+                    common,
+                    pod,
+                    domain(free, pod),
+                    true,
+                    null));
           });
     }
 
@@ -758,17 +812,15 @@ final class ModelTranslation {
           continue;
         }
         RunningSlice slice = free.slices().get(s);
+        Shape shape = moveShapes.get(m.choice());
         if (m.where() != null) {
-          out.moved().put(slice.id(), new Solution.Target(m.pod(), m.where()));
+          out.moved().put(slice.id(), new Solution.Target(m.pod(), shape, m.where()));
         } else {
           Want want =
-              new Want(
-                  slice.shape(), true, free.request().healthyOnly(), false, holder(free, m.pod()));
+              new Want(shape, true, free.request().healthyOnly(), false, holder(free, m.pod()));
           slots
               .computeIfAbsent(m.pod(), p -> new ArrayList<>())
-              .add(
-                  new Slot(
-                      want, to -> out.moved().put(slice.id(), new Solution.Target(m.pod(), to))));
+              .add(new Slot(want, to -> move(out, slice, m.pod(), shape, to)));
         }
       }
     }
@@ -781,6 +833,16 @@ final class ModelTranslation {
     finish.forEach(Runnable::run);
     finish.clear();
     return out;
+  }
+
+  /** A slice that is given the very cubes that it has, in the same shape, stays. */
+  private void move(Solution out, RunningSlice slice, int pod, Shape shape, Footprint to) {
+    TpuTopology t = in.pods.get(pod).topology();
+    if (pod != in.podOf(slice.pod())
+        || !shape.sorted().equals(slice.shape().sorted())
+        || !Arrays.equals(t.cells(to), t.cells(slice.footprint()))) {
+      out.moved().put(slice.id(), new Solution.Target(pod, shape, to));
+    }
   }
 
   private final List<Runnable> finish = new ArrayList<>();
@@ -886,14 +948,19 @@ final class ModelTranslation {
       if (solution.evicted().contains(free.request().id())) {
         continue;
       }
+      int stays = Values.disturbed(free, solution) ? STAYS : ALL_STAY;
       for (int s = 0; s < free.slices().size(); s++) {
         RunningSlice slice = free.slices().get(s);
         Solution.Target to = solution.moved().get(slice.id());
         int owner = in.demands.size() + f;
+        int here = in.podOf(slice.pod());
         Integer c =
             to == null
-                ? byMeaning.get(new Meaning(owner, s, -1, in.podOf(slice.pod()), slice.footprint()))
-                : lookUp(owner, s, 0, to.pod(), to.footprint(), whole);
+                ? byMeaning.getOrDefault(
+                    new Meaning(owner, s, stays, here, slice.footprint()),
+                    byMeaning.get(new Meaning(owner, s, STAYS, here, slice.footprint())))
+                : lookUp(
+                    owner, s, moveShapes.indexOf(to.shape()), to.pod(), to.footprint(), whole);
         if (c == null) {
           return null;
         }

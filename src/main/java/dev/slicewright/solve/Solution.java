@@ -3,6 +3,7 @@ package dev.slicewright.solve;
 import dev.slicewright.SliceId;
 import dev.slicewright.search.Assignment;
 import dev.slicewright.topology.Footprint;
+import dev.slicewright.topology.Shape;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -15,8 +16,8 @@ import org.jspecify.annotations.Nullable;
 record Solution(
     List<@Nullable Assignment> placed, Map<SliceId, Target> moved, Set<String> evicted) {
 
-  /** Where a moved slice goes. */
-  record Target(int pod, Footprint footprint) {}
+  /** Where a moved slice goes, and as which of its request's shapes. */
+  record Target(int pod, Shape shape, Footprint footprint) {}
 
   static Solution nothing(int demands) {
     List<@Nullable Assignment> none = new ArrayList<>(demands);

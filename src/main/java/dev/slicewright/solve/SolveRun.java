@@ -22,10 +22,12 @@ import dev.slicewright.plan.Score;
 import dev.slicewright.plan.Score.LevelScore;
 import dev.slicewright.plan.StopReason;
 import dev.slicewright.plan.Unplaced;
+import dev.slicewright.request.Interconnect;
 import dev.slicewright.search.Assignment;
 import dev.slicewright.search.Demand;
 import dev.slicewright.search.Demand.Choice;
 import dev.slicewright.search.PlacementSearch;
+import dev.slicewright.topology.Shape;
 import dev.slicewright.topology.TpuTopology;
 import dev.slicewright.topology.Twist;
 import java.lang.System.Logger;
@@ -639,14 +641,22 @@ final class SolveRun {
                       slice.id(),
                       in.pods.get(to.pod()).id(),
                       t,
-                      slice.shape(),
+                      to.shape(),
                       to.footprint(),
-                      slice.twist())));
+                      twist(slice, t, to.shape()))));
         }
       }
     }
     broken(solution, b);
     return b.build();
+  }
+
+  /** Twisted where that is asked, or where the slice is so now and keeps its shape. */
+  private static Twist twist(RunningSlice slice, TpuTopology t, Shape shape) {
+    if (slice.request().interconnect() == Interconnect.TWISTED) {
+      return t.twist(shape).orElse(Twist.NONE);
+    }
+    return shape.equals(slice.shape()) && t.twist(shape).isPresent() ? slice.twist() : Twist.NONE;
   }
 
   private void broken(Solution solution, Plan.Builder b) {
@@ -685,6 +695,7 @@ final class SolveRun {
               a.footprints().get(s),
               choice.twisted() ? t.twist(choice.shape()).orElse(Twist.NONE) : Twist.NONE));
     }
-    return new RequestPlacement(demand.request(), slices, choice.rank());
+    return new RequestPlacement(
+        demand.request(), slices, choice.ranks()[choice.placeOf(a.pods()[0])]);
   }
 }

@@ -7,6 +7,7 @@ import dev.slicewright.plan.ObjectiveLevels;
 import dev.slicewright.search.Assignment;
 import dev.slicewright.search.Demand;
 import dev.slicewright.topology.HostId;
+import dev.slicewright.topology.Shape;
 import dev.slicewright.topology.TpuTopology;
 import java.util.HashSet;
 import java.util.List;
@@ -42,12 +43,22 @@ final class Values {
       }
       for (int i = 0; i < free.slices().size(); i++) {
         RunningSlice slice = free.slices().get(i);
-        if (!free.broken()[i] || solution.moved().containsKey(slice.id())) {
+        Solution.Target target = solution.moved().get(slice.id());
+        if (target != null) {
+          sum = Math.addExact(sum, kept(slice, target.shape()));
+        } else if (!free.broken()[i]) {
           sum = Math.addExact(sum, ObjectiveLevels.counted(slice.request(), slice.shape()));
         }
       }
     }
     return sum;
+  }
+
+  /** What a moved slice keeps: never more than it has now. */
+  static long kept(RunningSlice slice, Shape shape) {
+    return Math.min(
+        ObjectiveLevels.counted(slice.request(), slice.shape()),
+        ObjectiveLevels.counted(slice.request(), shape));
   }
 
   private static long placed(Instance in, Solution solution, long priority) {
@@ -97,11 +108,10 @@ final class Values {
       Assignment a = solution.placed().get(d);
       if (a != null) {
         Demand.Choice choice = in.demands.get(d).choices().get(a.choice());
-        sum =
-            Math.addExact(
-                sum,
-                Math.multiplyExact(
-                    choice.shape().chips() * choice.rank(), (long) a.footprints().size()));
+        for (int pod : a.pods()) {
+          long rank = choice.ranks()[choice.placeOf(pod)];
+          sum = Math.addExact(sum, Math.multiplyExact(choice.shape().chips(), rank));
+        }
       }
     }
     return sum;
@@ -110,7 +120,7 @@ final class Values {
   /** Hosts of a moved slice that it does not hold now. */
   static long newHosts(Instance in, RunningSlice slice, Solution.Target target) {
     TpuTopology to = in.pods.get(target.pod()).topology();
-    List<HostId> hosts = to.workerHosts(slice.shape(), target.footprint());
+    List<HostId> hosts = to.workerHosts(target.shape(), target.footprint());
     if (!in.pods.get(target.pod()).id().equals(slice.pod())) {
       return hosts.size();
     }
@@ -154,7 +164,7 @@ final class Values {
       for (RunningSlice slice : free.slices()) {
         Solution.Target target = solution.moved().get(slice.id());
         if (target != null) {
-          sum = Math.addExact(sum, price(in, slice.shape().chips(), target.pod()));
+          sum = Math.addExact(sum, price(in, target.shape().chips(), target.pod()));
         }
       }
     }
