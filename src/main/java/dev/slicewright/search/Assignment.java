@@ -4,7 +4,7 @@ import dev.slicewright.topology.Footprint;
 import java.util.List;
 
 /**
- * Where one demand goes. Immutable, safe to share: its array must not be changed.
+ * Where one demand goes. Immutable, safe to share. Its array is not copied and must not be changed.
  *
  * @param choice the index of its choice
  * @param pods the pod of each slice, by number

@@ -8,7 +8,7 @@ import java.util.Objects;
 
 /**
  * One request resolved against a fleet: the ways in which it could be served. Immutable, safe to
- * share: its arrays must not be changed.
+ * share.
  *
  * @param request the request
  * @param unit the number of its unit: requests of one gang share one
@@ -18,7 +18,8 @@ import java.util.Objects;
 public record Demand(SliceRequest request, int unit, int priorityIndex, List<Choice> choices) {
 
   /**
-   * A shape on an accelerator. Immutable, safe to share: its arrays must not be changed.
+   * A shape on an accelerator. Immutable, safe to share. Its arrays are not copied and must not be
+   * changed.
    *
    * @param shape the shape, in the order asked for
    * @param rank its best rank among the request's shapes, over its pods

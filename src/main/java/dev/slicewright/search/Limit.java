@@ -5,7 +5,7 @@ import java.util.Objects;
 
 /**
  * A limit on the chips of some demands in some pods: a quota or reserved capacity. Immutable, safe
- * to share: its set must not be changed.
+ * to share. Its set is not copied and must not be changed.
  *
  * @param tenant the tenant
  * @param others whether it limits all but the tenant

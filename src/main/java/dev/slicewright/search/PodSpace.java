@@ -22,7 +22,10 @@ import org.jspecify.annotations.Nullable;
  */
 public abstract class PodSpace {
 
-  /** A place that a want may take; what it holds is its space's own business. Immutable. */
+  /**
+   * A place that a want may take; what it holds is its space's own business. Immutable, safe to
+   * share.
+   */
   public abstract static class Spot {
     /** Makes a spot. */
     protected Spot() {}

@@ -6,13 +6,14 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.atomic.AtomicReference;
+import org.jspecify.annotations.Nullable;
 
 /** A solve that runs on a thread of its own. Safe for concurrent use. */
 public final class PlanHandle {
 
   private final CancelToken token;
   private final CompletableFuture<Plan> result = new CompletableFuture<>();
-  private final AtomicReference<Optional<Plan>> best = new AtomicReference<>(Optional.empty());
+  private final AtomicReference<@Nullable Plan> best = new AtomicReference<>();
 
   PlanHandle(CancelToken token) {
     this.token = token;
@@ -32,7 +33,7 @@ public final class PlanHandle {
    * @return the plan, or empty before the first
    */
   public Optional<Plan> best() {
-    return java.util.Objects.requireNonNull(best.get());
+    return Optional.ofNullable(best.get());
   }
 
   /**
@@ -63,11 +64,11 @@ public final class PlanHandle {
   }
 
   void improved(Plan plan) {
-    best.set(Optional.of(plan));
+    best.set(plan);
   }
 
   void done(Plan plan) {
-    best.set(Optional.of(plan));
+    best.set(plan);
     result.complete(plan);
   }
 
