@@ -19,7 +19,10 @@ public final class CancelToken {
   /** Makes a token that is not cancelled. */
   public CancelToken() {}
 
-  /** Cancels; idempotent. Listeners run on the calling thread, once. */
+  /**
+   * Cancels; idempotent. Listeners run on the calling thread, once, in the order registered; if one
+   * throws, the others run before its exception is thrown on.
+   */
   public void cancel() {
     List<Runnable> toRun;
     synchronized (lock) {
@@ -30,7 +33,21 @@ public final class CancelToken {
       toRun = List.copyOf(listeners);
       listeners.clear();
     }
-    toRun.forEach(Runnable::run);
+    RuntimeException failed = null;
+    for (Runnable action : toRun) {
+      try {
+        action.run();
+      } catch (RuntimeException e) {
+        if (failed == null) {
+          failed = e;
+        } else {
+          failed.addSuppressed(e);
+        }
+      }
+    }
+    if (failed != null) {
+      throw failed;
+    }
   }
 
   /**
@@ -46,7 +63,8 @@ public final class CancelToken {
    * Runs an action when the token is cancelled, at once if it is already.
    *
    * @param action short and without exceptions; runs on the thread that cancels
-   * @return a handle whose {@code close()} takes the action back
+   * @return a handle whose {@code close()} takes the action back; it does not wait for an action
+   *     that runs already
    */
   public Registration onCancel(Runnable action) {
     Objects.requireNonNull(action, "action");
@@ -70,9 +88,10 @@ public final class CancelToken {
     };
   }
 
-  /** Takes an action back; safe from any thread. Safe for concurrent use. */
+  /** Takes an action back; safe from any thread, any number of times. Safe for concurrent use. */
   @FunctionalInterface
   public interface Registration extends AutoCloseable {
+    /** Takes the action back: it does not run if cancelling has not begun. Never throws. */
     @Override
     void close();
   }

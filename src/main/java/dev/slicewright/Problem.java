@@ -6,7 +6,7 @@ import java.util.Objects;
  * One thing wrong with an input: where, and what was expected, given, and can be done. Immutable,
  * safe to share.
  *
- * @param path where the problem is, for example {@code requests[3].shape}; never empty
+ * @param path where the problem is, for example {@code requests[3].shape}
  * @param message what was expected, the value given, and what to do
  */
 public record Problem(String path, String message) {

@@ -1,6 +1,5 @@
 package dev.slicewright;
 
-import java.util.Comparator;
 import java.util.Objects;
 
 /**
@@ -13,28 +12,30 @@ import java.util.Objects;
  */
 public record SliceId(String request, int index) implements Comparable<SliceId> {
 
-  private static final Comparator<SliceId> ORDER =
-      Comparator.comparing(SliceId::request).thenComparingInt(SliceId::index);
-
   /**
    * Checks the components.
    *
-   * @throws IllegalArgumentException if the request id is empty or the index negative
+   * @throws InvalidInputException if the request id is empty or the index negative
    */
   public SliceId {
     Objects.requireNonNull(request, "request");
-    if (request.isEmpty()) {
-      throw new IllegalArgumentException("A slice id needs a request id that is not empty.");
-    }
-    if (index < 0) {
-      throw new IllegalArgumentException(
-          "A slice index is 0 or more, but was " + index + " for request " + request + ".");
+    if (request.isEmpty() || index < 0) {
+      Problems problems = new Problems();
+      if (request.isEmpty()) {
+        problems.add("request", "expected the id of a request, but it was empty; name one");
+      }
+      if (index < 0) {
+        problems.add(
+            "index", "expected 0 or more, but was " + index + "; slices are counted from 0");
+      }
+      problems.throwIfAny("slice id");
     }
   }
 
   @Override
   public int compareTo(SliceId other) {
-    return ORDER.compare(this, other);
+    int c = request.compareTo(other.request);
+    return c != 0 ? c : Integer.compare(index, other.index);
   }
 
   @Override

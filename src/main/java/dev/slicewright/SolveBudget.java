@@ -189,7 +189,7 @@ public final class SolveBudget {
      * @return this
      */
     public Builder gapTarget(double value) {
-      gapTarget = value;
+      gapTarget = value + 0.0; // -0.0 is 0.0
       return this;
     }
 
@@ -244,10 +244,13 @@ public final class SolveBudget {
                 + "; to stop at once, pass a cancelled CancelToken");
       }
       if (!(gapTarget >= 0.0 && gapTarget <= 1.0)) {
-        problems.add("gapTarget", "expected 0.0 to 1.0, but was " + gapTarget);
+        problems.add(
+            "gapTarget", "expected 0.0 to 1.0, but was " + gapTarget + "; 0.0 asks for a proof");
       }
       if (workers < 1 || workers > MAX_WORKERS) {
-        problems.add("workers", "expected 1 to " + MAX_WORKERS + ", but was " + workers);
+        problems.add(
+            "workers",
+            "expected 1 to " + MAX_WORKERS + ", but was " + workers + "; 1 is the default");
       } else if (workers > 1 && mode == Mode.REPRODUCIBLE) {
         problems.add(
             "workers",

@@ -1,5 +1,7 @@
 package dev.slicewright;
 
+import org.jspecify.annotations.Nullable;
+
 /**
  * Thrown where a solver was asked for by name and cannot run here, for example because its native
  * library does not load. Immutable, safe to share.
@@ -15,9 +17,9 @@ public class SolverUnavailableException extends RuntimeException {
    * Makes one.
    *
    * @param message which solver, why it cannot run, and how to mend it
-   * @param cause what the loader threw
+   * @param cause what the loader threw, or null where nothing was tried
    */
-  public SolverUnavailableException(String message, Throwable cause) {
+  public SolverUnavailableException(String message, @Nullable Throwable cause) {
     super(message, cause);
   }
 }

@@ -3,52 +3,80 @@ package dev.slicewright.fleet;
 import dev.slicewright.InvalidInputException;
 import dev.slicewright.Problems;
 import dev.slicewright.SliceId;
+import dev.slicewright.topology.Axis;
 import dev.slicewright.topology.CellSet;
+import dev.slicewright.topology.Chip;
 import dev.slicewright.topology.Footprint;
 import dev.slicewright.topology.HostId;
+import dev.slicewright.topology.Shape;
 import dev.slicewright.topology.TpuTopology;
+import dev.slicewright.topology.Twist;
+import java.time.Instant;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collection;
 import java.util.Collections;
 import java.util.HashMap;
-import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.TreeSet;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
  * A snapshot of all pods, what runs on them and what is held. Immutable, safe to share.
  *
  * <p>Every change gives a new fleet whose {@link #version()} is one higher; it shares all that did
- * not change. Placing or releasing a slice of k cells in a fleet of n slices costs O(k + log n).
- * Pods, slices and holds are iterated in the order of their ids.
+ * not change. A call that changes nothing (a cordon that stands already, a health that is already
+ * known) returns the fleet itself. Placing or releasing a slice of k cells in a fleet of n slices
+ * costs O(k + log n). Pods, slices and holds are iterated in the order of their ids.
  *
- * <p>Equality compares pods (topology, labels, health, cordons, running slices, holds), not the
- * version.
+ * <p>In every fleet, running slices do not overlap, holds do not overlap, and a hold covers a
+ * running slice only if that slice is {@linkplain RunningSlice#leaving() leaving}. A fleet reads no
+ * clock, so an expired hold counts until it is dropped ({@link #dropExpiredHolds}). Slices may run
+ * on failed parts: that is for a plan to mend.
+ *
+ * <p>Equality compares pods (topology, labels, health and its policy, cordons, running slices,
+ * holds), not the version.
  */
 public final class Fleet {
 
   /** The most running slices of one fleet: 1,000,000. */
   public static final int MAX_SLICES = 1_000_000;
 
+  private record HoldKey(String request, String hold) implements Comparable<HoldKey> {
+    @Override
+    public int compareTo(HoldKey other) {
+      int c = request.compareTo(other.request);
+      return c != 0 ? c : hold.compareTo(other.hold);
+    }
+  }
+
   private final long version;
+  private final HealthPolicy policy;
   private final PersistentMap<String, Pod> pods;
   private final PersistentMap<SliceId, RunningSlice> running;
   private final PersistentMap<String, Hold> holds;
+  private final PersistentMap<HoldKey, Hold> holdsByRequest;
 
   private Fleet(
       long version,
+      HealthPolicy policy,
       PersistentMap<String, Pod> pods,
       PersistentMap<SliceId, RunningSlice> running,
-      PersistentMap<String, Hold> holds) {
+      PersistentMap<String, Hold> holds,
+      PersistentMap<HoldKey, Hold> holdsByRequest) {
     this.version = version;
+    this.policy = policy;
     this.pods = pods;
     this.running = running;
     this.holds = holds;
+    this.holdsByRequest = holdsByRequest;
   }
 
   /**
@@ -114,6 +142,9 @@ public final class Fleet {
    * @return an unmodifiable list, perhaps empty. O(log slices + slices of the request)
    */
   public List<RunningSlice> runningOf(String request) {
+    if (Objects.requireNonNull(request, "request").isEmpty()) {
+      return List.of(); // no request has an empty id
+    }
     List<RunningSlice> found = new ArrayList<>();
     for (RunningSlice slice : running.values(new SliceId(request, 0))) {
       if (!slice.id().request().equals(request)) {
@@ -143,6 +174,24 @@ public final class Fleet {
     return Optional.ofNullable(holds.get(Objects.requireNonNull(id, "id")));
   }
 
+  /**
+   * The holds for a request, in the order of their ids; expired ones too.
+   *
+   * @param request the request's id
+   * @return an unmodifiable list, perhaps empty. O(log holds + holds of the request)
+   */
+  public List<Hold> holdsOf(String request) {
+    List<Hold> found = new ArrayList<>();
+    HoldKey first = new HoldKey(Objects.requireNonNull(request, "request"), "");
+    for (Hold hold : holdsByRequest.values(first)) {
+      if (!hold.request().equals(request)) {
+        break;
+      }
+      found.add(hold);
+    }
+    return List.copyOf(found);
+  }
+
   // ---------------------------------------------------------------- changes
 
   /**
@@ -156,9 +205,28 @@ public final class Fleet {
    */
   public Fleet withPod(String id, TpuTopology topology, Map<String, String> labels) {
     Problems problems = new Problems();
-    Builder.checkPodId(problems, "pod", id, pods);
+    checkPodId(problems, "pod.id", id, pods.get(id) != null);
     problems.throwIfAny("pod");
-    return with(pods.with(id, Builder.empty(id, topology, labels, HealthPolicy.standard())));
+    Pod pod = new PodDraft(id, topology, copyOf(labels)).build(policy);
+    return with(pods.with(id, pod));
+  }
+
+  private static void checkPodId(Problems problems, String path, String id, boolean used) {
+    if (id.isEmpty()) {
+      problems.add(path, "expected a name, but it was empty; give each pod an id of its own");
+    } else if (used) {
+      problems.add(path, "expected an id of its own, but " + id + " is another pod's; rename one");
+    }
+  }
+
+  private static Map<String, String> copyOf(Map<String, String> labels) {
+    TreeMap<String, String> copy = new TreeMap<>();
+    labels.forEach(
+        (key, value) ->
+            copy.put(
+                Objects.requireNonNull(key, "label"),
+                Objects.requireNonNull(value, () -> "value of label " + key)));
+    return Collections.unmodifiableMap(copy);
   }
 
   /**
@@ -172,68 +240,250 @@ public final class Fleet {
     Pod pod = known(id);
     if (!pod.running().isEmpty() || !pod.holds().isEmpty()) {
       throw new InvalidInputException(
-          "pod", "pod", id + " still has running slices or holds; release them first");
+          "pod",
+          "pod",
+          "expected an empty pod, but on "
+              + id
+              + " are "
+              + pod.running().size()
+              + " running slices and "
+              + pod.holds().size()
+              + " holds; release and drop them first");
     }
     return with(pods.without(id));
   }
 
   /**
-   * Places a slice that now runs.
+   * Places a slice that now runs, and ends holds of its request: those on the chips that it takes,
+   * and all of them once every slice of the request runs. Slices that are leaving end no hold.
    *
    * @param slice the slice
    * @return the changed fleet
-   * @throws InvalidInputException if its id runs already, its pod or footprint does not exist, or a
-   *     chip is taken
+   * @throws InvalidInputException listing every problem: its id runs already; its pod, footprint or
+   *     twist does not exist; a chip is taken, or held for another request (an expired hold is
+   *     dropped first, see {@link #dropExpiredHolds}); its siblings have another request of that
+   *     id, another shape or another accelerator; the fleet is full
    */
   public Fleet place(RunningSlice slice) {
     Problems problems = new Problems();
-    int[] cells = check(problems, "slice", slice, pods.get(slice.pod()));
-    if (running.get(slice.id()) != null) {
-      problems.add("slice.id", slice.id() + " runs already; release it first");
+    Pod pod = pods.get(slice.pod());
+    int[] cells = null;
+    if (pod == null) {
+      problems.add("slice.pod", noPod(slice.pod()));
+    } else {
+      cells = checkPlace(problems, "slice", slice, pod.id(), pod.topology(), new Occupancy(pod));
     }
-    for (RunningSlice sibling : runningOf(slice.id().request())) {
-      if (!sibling.request().equals(slice.request())) {
-        problems.add(
-            "slice.request",
-            "the running slices of " + slice.id().request() + " have another request of that id");
-        break;
+    if (running.get(slice.id()) != null) {
+      problems.add(
+          "slice.id",
+          "expected a slice that does not run, but " + slice.id() + " does; release it first");
+    }
+    for (RunningSlice sibling : running.values(new SliceId(slice.id().request(), 0))) {
+      // One speaks for all: they agree among themselves.
+      if (sibling.id().request().equals(slice.id().request())) {
+        Pod other = pods.get(sibling.pod());
+        checkSibling(
+            problems,
+            "slice",
+            slice,
+            pod == null ? null : pod.topology(),
+            sibling,
+            other == null ? null : other.topology());
       }
+      break;
     }
     if (running.size() >= MAX_SLICES) {
-      problems.add("slice", "a fleet has at most " + MAX_SLICES + " running slices");
+      problems.add("slice", tooMany(running.size() + 1L));
     }
     problems.throwIfAny("running slice");
-    Pod pod = known(slice.pod()).place(slice, Objects.requireNonNull(cells));
-    return new Fleet(version + 1, pods.with(pod.id(), pod), running.with(slice.id(), slice), holds);
+    Pod changed = Objects.requireNonNull(pod).place(slice, Objects.requireNonNull(cells));
+    Fleet placed =
+        new Fleet(
+            version + 1,
+            policy,
+            pods.with(changed.id(), changed),
+            running.with(slice.id(), slice),
+            holds,
+            holdsByRequest);
+    return slice.leaving() ? placed : placed.endHolds(slice, cells);
   }
 
-  /** Checks a slice against its pod; returns its cells if they could be determined. */
-  private static int @Nullable [] check(
-      Problems problems, String path, RunningSlice slice, @Nullable Pod pod) {
-    if (pod == null) {
-      problems.add(path + ".pod", "there is no pod " + slice.pod() + "; add the pod first");
-      return null;
+  /** Ends the holds of a request that a slice just placed makes void; keeps the version. */
+  private Fleet endHolds(RunningSlice slice, int[] cells) {
+    List<Hold> own = holdsOf(slice.id().request());
+    if (own.isEmpty()) {
+      return this;
     }
-    Optional<String> why = pod.topology().whyNot(slice.shape(), slice.footprint());
+    long placed =
+        runningOf(slice.id().request()).stream().filter(other -> !other.leaving()).count();
+    boolean all = placed == slice.request().slices();
+    CellSet taken = CellSet.empty(known(slice.pod()).topology().cellCount()).with(cells);
+    Fleet fleet = this;
+    for (Hold hold : own) {
+      if (all
+          || hold.pod().equals(slice.pod())
+              && taken.containsAny(known(hold.pod()).topology().cells(hold.footprint()))) {
+        fleet = fleet.withoutHold(hold, version);
+      }
+    }
+    return fleet;
+  }
+
+  private Fleet withoutHold(Hold hold, long newVersion) {
+    Pod pod = known(hold.pod()).dropHold(hold);
+    return new Fleet(
+        newVersion,
+        policy,
+        pods.with(pod.id(), pod),
+        running,
+        holds.without(hold.id()),
+        holdsByRequest.without(new HoldKey(hold.request(), hold.id())));
+  }
+
+  private static String noPod(String id) {
+    return "expected a pod of this fleet, but there is no pod " + id + "; add the pod first";
+  }
+
+  private static String tooMany(long given) {
+    return "expected at most "
+        + MAX_SLICES
+        + " running slices, but was "
+        + given
+        + "; split the fleet";
+  }
+
+  /** Checks a slice against its pod; returns its cells if the footprint exists. */
+  private static int @Nullable [] checkPlace(
+      Problems problems,
+      String path,
+      RunningSlice slice,
+      String pod,
+      TpuTopology t,
+      Occupancy occupancy) {
+    Optional<String> why = t.whyNot(slice.shape(), slice.footprint());
     if (why.isPresent()) {
       problems.add(path + ".footprint", why.get());
       return null;
     }
-    int[] cells = pod.topology().cells(slice.footprint());
+    checkTwist(problems, path + ".twist", slice, t);
+    int[] cells = t.cells(slice.footprint());
     for (int cell : cells) {
-      if (pod.busy().contains(cell)) {
+      RunningSlice other = occupancy.slice(cell);
+      if (other != null) {
         problems.add(
             path + ".footprint",
-            "chip "
-                + pod.topology().originOfCell(cell)
+            "expected free chips, but "
+                + t.originOfCell(cell)
                 + " of pod "
-                + pod.id()
-                + " is already taken by "
-                + pod.runningAt(cell).map(s -> s.id().toString()).orElse("another slice"));
+                + pod
+                + " is taken by "
+                + other.id()
+                + "; release that slice first");
+        break;
+      }
+    }
+    for (int i = 0; i < cells.length && !slice.leaving(); i++) {
+      Hold hold = occupancy.hold(cells[i]);
+      if (hold != null && !hold.request().equals(slice.id().request())) {
+        problems.add(
+            path + ".footprint",
+            "expected free chips, but "
+                + t.originOfCell(cells[i])
+                + " of pod "
+                + pod
+                + " is held for request "
+                + hold.request()
+                + " until "
+                + hold.expiry()
+                + "; drop hold "
+                + hold.id()
+                + " first");
         break;
       }
     }
     return cells;
+  }
+
+  private static void checkTwist(
+      Problems problems, String path, RunningSlice slice, TpuTopology t) {
+    Twist twist = slice.twist();
+    if (twist.isNone()) {
+      return;
+    }
+    Shape shape = slice.shape();
+    if (t.twist(shape).isEmpty()) {
+      problems.add(
+          path,
+          "expected no twist, since only k x k x 2k and k x 2k x 2k of whole cubes can be twisted"
+              + " and the shape is "
+              + shape
+              + ", but was "
+              + twist
+              + "; use Twist.NONE");
+      return;
+    }
+    for (Axis wrap : Axis.values()) {
+      for (Axis axis : Axis.values()) {
+        int shift = twist.shift(wrap).get(axis);
+        if (shift >= shape.get(axis)) {
+          problems.add(
+              path,
+              "expected shifts along "
+                  + axis
+                  + " below the extent of "
+                  + shape
+                  + ", but was "
+                  + shift
+                  + "; take the shift modulo the extent");
+        }
+      }
+    }
+  }
+
+  /** All slices of a request have one request, one shape and one accelerator (model). */
+  private static void checkSibling(
+      Problems problems,
+      String path,
+      RunningSlice slice,
+      @Nullable TpuTopology t,
+      RunningSlice sibling,
+      @Nullable TpuTopology siblings) {
+    String request = slice.id().request();
+    if (!sibling.request().equals(slice.request())) {
+      problems.add(
+          path + ".request",
+          "expected one content of request id "
+              + request
+              + ", but slice "
+              + sibling.id()
+              + " has another; give all its slices the same request");
+    }
+    if (!sibling.shape().sorted().equals(slice.shape().sorted())) {
+      problems.add(
+          path + ".shape",
+          "expected "
+              + sibling.shape()
+              + " as slice "
+              + sibling.id()
+              + " has, but was "
+              + slice.shape()
+              + "; slices of one request have one shape: split the request");
+    }
+    if (t != null
+        && siblings != null
+        && !t.accelerator().name().equals(siblings.accelerator().name())) {
+      problems.add(
+          path + ".pod",
+          "expected a pod of "
+              + siblings.accelerator()
+              + " as slice "
+              + sibling.id()
+              + " has, but "
+              + slice.pod()
+              + " is of "
+              + t.accelerator()
+              + "; slices of one request have one accelerator: split the request");
+    }
   }
 
   /**
@@ -243,18 +493,55 @@ public final class Fleet {
    * @param id the slice
    * @param leaving whether it leaves
    * @return the changed fleet
-   * @throws InvalidInputException if it does not run
+   * @throws InvalidInputException if it does not run, or is to stay though a hold covers it
    */
   public Fleet leaving(SliceId id, boolean leaving) {
-    RunningSlice slice = knownSlice(id).toBuilder().leaving(leaving).build();
-    Pod pod = known(slice.pod()).replace(slice);
-    return new Fleet(version + 1, pods.with(pod.id(), pod), running.with(id, slice), holds);
+    RunningSlice before = knownSlice(id);
+    if (before.leaving() == leaving) {
+      return this;
+    }
+    Pod pod = known(before.pod());
+    if (!leaving) {
+      Occupancy occupancy = new Occupancy(pod);
+      Set<Hold> over = new LinkedHashSet<>();
+      for (int cell : pod.topology().cells(before.footprint())) {
+        Hold hold = occupancy.hold(cell);
+        if (hold != null) {
+          over.add(hold);
+        }
+      }
+      Problems problems = new Problems();
+      for (Hold hold : over) {
+        problems.add(
+            "slice",
+            "expected no hold on a slice that stays, but hold "
+                + hold.id()
+                + " covers "
+                + id
+                + "; drop that hold first");
+      }
+      problems.throwIfAny("slice");
+    }
+    RunningSlice slice = before.toBuilder().leaving(leaving).build();
+    Pod changed = pod.replace(slice);
+    return new Fleet(
+        version + 1,
+        policy,
+        pods.with(changed.id(), changed),
+        running.with(id, slice),
+        holds,
+        holdsByRequest);
   }
 
   private RunningSlice knownSlice(SliceId id) {
-    RunningSlice slice = running.get(id);
+    RunningSlice slice = running.get(Objects.requireNonNull(id, "id"));
     if (slice == null) {
-      throw new InvalidInputException("slice", "slice", "no slice " + id + " runs in this fleet");
+      throw new InvalidInputException(
+          "slice",
+          "slice",
+          "expected a slice that runs in this fleet, but "
+              + id
+              + " does not; see running() for those that do");
     }
     return slice;
   }
@@ -267,13 +554,11 @@ public final class Fleet {
    * @throws InvalidInputException if it does not run
    */
   public Fleet release(SliceId id) {
-    RunningSlice slice = knownSlice(id);
-    Pod pod = known(slice.pod()).release(slice);
-    return new Fleet(version + 1, pods.with(pod.id(), pod), running.without(id), holds);
+    return release(List.of(knownSlice(id)));
   }
 
   /**
-   * Releases all slices of a request.
+   * Releases all slices of a request: one change.
    *
    * @param request the request's id
    * @return the changed fleet
@@ -283,13 +568,24 @@ public final class Fleet {
     List<RunningSlice> slices = runningOf(request);
     if (slices.isEmpty()) {
       throw new InvalidInputException(
-          "request", "request", "no slice of " + request + " runs in this fleet");
+          "request",
+          "request",
+          "expected a request with slices that run in this fleet, but none of "
+              + request
+              + " does; see running() for those that do");
     }
-    Fleet fleet = this;
+    return release(slices);
+  }
+
+  private Fleet release(List<RunningSlice> slices) {
+    PersistentMap<String, Pod> newPods = pods;
+    PersistentMap<SliceId, RunningSlice> newRunning = running;
     for (RunningSlice slice : slices) {
-      fleet = fleet.release(slice.id());
+      Pod pod = Objects.requireNonNull(newPods.get(slice.pod()));
+      newPods = newPods.with(pod.id(), pod.release(slice));
+      newRunning = newRunning.without(slice.id());
     }
-    return fleet;
+    return new Fleet(version + 1, policy, newPods, newRunning, holds, holdsByRequest);
   }
 
   /**
@@ -297,80 +593,108 @@ public final class Fleet {
    *
    * @param hold the hold
    * @return the changed fleet
-   * @throws InvalidInputException if its id is used, its pod or footprint does not exist, it
-   *     overlaps a hold that does not end before it begins to matter, or a running slice that is
-   *     not leaving
+   * @throws InvalidInputException listing every problem: its id is used, its pod or footprint does
+   *     not exist, or it overlaps another hold (expired or not) or a running slice that is not
+   *     leaving. O(cells of the pod) where it overlaps anything, else O(k + log n)
    */
   public Fleet hold(Hold hold) {
     Problems problems = new Problems();
     Pod pod = pods.get(hold.pod());
-    checkHold(problems, "hold", hold, pod, holds);
+    int[] cells = null;
+    if (pod == null) {
+      problems.add("hold.pod", noPod(hold.pod()));
+    } else {
+      cells = checkHold(problems, "hold", hold, pod.topology(), new Occupancy(pod));
+    }
+    checkHoldId(problems, "hold.id", hold, holds.get(hold.id()) != null);
     problems.throwIfAny("hold");
-    Pod changed = known(hold.pod()).hold(hold);
+    Pod changed = Objects.requireNonNull(pod).hold(hold, Objects.requireNonNull(cells));
     return new Fleet(
-        version + 1, pods.with(changed.id(), changed), running, holds.with(hold.id(), hold));
+        version + 1,
+        policy,
+        pods.with(changed.id(), changed),
+        running,
+        holds.with(hold.id(), hold),
+        holdsByRequest.with(new HoldKey(hold.request(), hold.id()), hold));
   }
 
-  private static void checkHold(
-      Problems problems,
-      String path,
-      Hold hold,
-      @Nullable Pod pod,
-      PersistentMap<String, Hold> holds) {
-    if (holds.get(hold.id()) != null) {
-      problems.add(path + ".id", "hold " + hold.id() + " exists already; drop it first");
+  private static void checkHoldId(Problems problems, String path, Hold hold, boolean used) {
+    if (used) {
+      problems.add(
+          path, "expected an id of its own, but there is a hold " + hold.id() + "; drop it first");
     }
-    if (pod == null) {
-      problems.add(path + ".pod", "there is no pod " + hold.pod());
-      return;
-    }
-    TpuTopology t = pod.topology();
+  }
+
+  /** Checks a hold against its pod; returns its cells if the footprint exists. */
+  private static int @Nullable [] checkHold(
+      Problems problems, String path, Hold hold, TpuTopology t, Occupancy occupancy) {
     Optional<String> why = whyNotHold(t, hold.footprint());
     if (why.isPresent()) {
       problems.add(path + ".footprint", why.get());
-      return;
+      return null;
     }
-    CellSet mine = CellSet.empty(t.cellCount()).with(t.cells(hold.footprint()));
-    for (Hold other : pod.holds()) {
-      if (mine.containsAny(t.cells(other.footprint()))) {
-        problems.add(path + ".footprint", "overlaps hold " + other.id() + "; drop that one first");
+    int[] cells = t.cells(hold.footprint());
+    Set<String> overlapped = new LinkedHashSet<>();
+    Set<SliceId> covered = new LinkedHashSet<>();
+    for (int cell : cells) {
+      Hold other = occupancy.hold(cell);
+      if (other != null) {
+        overlapped.add(other.id());
+      }
+      RunningSlice slice = occupancy.slice(cell);
+      if (slice != null && !slice.leaving()) {
+        covered.add(slice.id());
       }
     }
-    if (!intersects(pod.busy(), mine)) {
-      return;
+    for (String other : overlapped) {
+      problems.add(
+          path + ".footprint",
+          "expected chips without a hold, but it overlaps hold " + other + "; drop that one first");
     }
-    for (RunningSlice slice : pod.running()) {
-      if (!slice.leaving() && mine.containsAny(t.cells(slice.footprint()))) {
-        problems.add(
-            path + ".footprint",
-            "covers running slice " + slice.id() + ", which is not marked leaving");
-      }
+    for (SliceId slice : covered) {
+      problems.add(
+          path + ".footprint",
+          "expected free chips or leaving slices, but it covers running slice "
+              + slice
+              + "; mark that slice leaving, or release it, first");
     }
-  }
-
-  private static boolean intersects(CellSet a, CellSet b) {
-    for (int i = 0; i < a.wordCount(); i++) {
-      if ((a.word(i) & b.word(i)) != 0) {
-        return true;
-      }
-    }
-    return false;
+    return cells;
   }
 
   private static Optional<String> whyNotHold(TpuTopology t, Footprint footprint) {
     if (footprint instanceof Footprint.Cubes cubes) {
-      if (cubes.cubes().isEmpty()
-          || cubes.cubes().stream().distinct().count() != cubes.cubes().size()
-          || cubes.cubes().stream().anyMatch(c -> c.index() < 0 || c.index() >= t.cubeCount())) {
-        return Optional.of("Expected cubes of this pod, each once, but was " + cubes + ".");
-      }
-      return Optional.empty();
+      boolean fits =
+          !cubes.cubes().isEmpty()
+              && cubes.cubes().stream().distinct().count() == cubes.cubes().size()
+              && cubes.cubes().stream().allMatch(c -> c.index() >= 0 && c.index() < t.cubeCount());
+      return fits
+          ? Optional.empty()
+          : Optional.of(
+              t.isOptical()
+                  ? "expected cubes 0 to "
+                      + (t.cubeCount() - 1)
+                      + ", one or more and each once, but was "
+                      + cubes
+                      + "; name free cubes of this pod"
+                  : "expected a box or partition, since this pod has no cubes, but was " + cubes);
     }
     if (footprint instanceof Footprint.Partition partition) {
-      return partition.id().index() >= 0
-              && partition.id().index() < t.partitions().map(f -> f.size()).orElse(0)
-          ? Optional.empty()
-          : Optional.of("This pod has no " + partition + ".");
+      int size = t.partitions().map(f -> f.size()).orElse(0);
+      if (partition.id().index() < 0 || partition.id().index() >= size) {
+        return Optional.of(
+            size == 0
+                ? "expected a box, since this pod has no partitions, but was " + partition
+                : "expected partition 0 to " + (size - 1) + ", but was " + partition);
+      }
+      if (t.isOptical() && t.cells(partition).length == t.hostsPerCube()) {
+        return Optional.of(
+            "expected whole cubes to be named as cubes, but was "
+                + partition
+                + "; hold cube "
+                + t.cubeOf(t.originOfCell(t.cells(partition)[0])).index()
+                + " instead");
+      }
+      return Optional.empty();
     }
     Footprint.Box box = (Footprint.Box) footprint;
     return t.whyNot(box.extents(), box);
@@ -384,29 +708,95 @@ public final class Fleet {
    * @throws InvalidInputException if there is none of that id
    */
   public Fleet dropHold(String id) {
-    Hold hold = holds.get(id);
+    Hold hold = holds.get(Objects.requireNonNull(id, "id"));
     if (hold == null) {
-      throw new InvalidInputException("hold", "hold", "there is no hold " + id);
+      throw new InvalidInputException(
+          "hold",
+          "hold",
+          "expected a hold of this fleet, but there is no hold "
+              + id
+              + "; see holds() for those that are");
     }
-    Pod pod = known(hold.pod()).dropHold(id);
-    return new Fleet(version + 1, pods.with(pod.id(), pod), running, holds.without(id));
+    return withoutHold(hold, version + 1);
   }
 
   /**
-   * Reports the health of a part.
+   * Drops every hold that has expired: one change.
+   *
+   * @param now the time
+   * @return the changed fleet, or this one if none has. O(holds)
+   */
+  public Fleet dropExpiredHolds(Instant now) {
+    Fleet fleet = this;
+    for (Hold hold : holds()) {
+      if (!hold.isLive(now)) {
+        fleet = fleet.withoutHold(hold, version + 1);
+      }
+    }
+    return fleet;
+  }
+
+  /**
+   * Reports the health of a part. Parts are reported one by one: a failed host is repaired as a
+   * host, not chip by chip.
    *
    * @param pod the pod's id
    * @param part the part
-   * @param health its health
-   * @return the changed fleet
+   * @param health its health; {@link Health#HEALTHY} takes an earlier report back
+   * @return the changed fleet. O(parts reported on the pod)
    * @throws InvalidInputException if the pod or the part does not exist
    */
   public Fleet report(String pod, Part part, Health health) {
     Pod p = known(pod);
+    Objects.requireNonNull(health, "health");
     Problems problems = new Problems();
     checkPart(problems, "part", p.topology(), part);
     problems.throwIfAny("part");
-    return with(pods.with(pod, p.report(part, health)));
+    return with(p, p.report(List.of(part), health));
+  }
+
+  /**
+   * Reports the health of a physical machine, as that of each host (VM) on it: one change.
+   *
+   * @param pod the pod's id
+   * @param host any host on the machine
+   * @param health their health
+   * @return the changed fleet
+   * @throws InvalidInputException if the pod or the host does not exist, or its machine is not
+   *     known since the pod's coordinates are nominal
+   * @see TpuTopology#physicalHostTile()
+   */
+  public Fleet reportPhysicalHost(String pod, HostId host, Health health) {
+    Pod p = known(pod);
+    Objects.requireNonNull(health, "health");
+    TpuTopology t = p.topology();
+    Problems problems = new Problems();
+    checkPart(problems, "host", t, new Part.Host(host));
+    if (!t.coordinatesKnown() && !t.physicalHostTile().equals(t.hostTile())) {
+      problems.add(
+          "host",
+          "expected a pod whose coordinates are known, but those of "
+              + pod
+              + " are nominal, so its machines are not known; report each host");
+    }
+    problems.throwIfAny("host");
+    Shape tile = t.physicalHostTile();
+    Chip at = t.originOf(host);
+    Set<Part.Host> hosts = new LinkedHashSet<>();
+    hosts.add(new Part.Host(host));
+    for (int z = 0; z < tile.z(); z++) {
+      for (int y = 0; y < tile.y(); y++) {
+        for (int x = 0; x < tile.x(); x++) {
+          Chip chip =
+              new Chip(
+                  at.x() - at.x() % tile.x() + x,
+                  at.y() - at.y() % tile.y() + y,
+                  at.z() - at.z() % tile.z() + z);
+          hosts.add(new Part.Host(t.hostOf(chip)));
+        }
+      }
+    }
+    return with(p, p.report(hosts, health));
   }
 
   /**
@@ -415,6 +805,7 @@ public final class Fleet {
    * @param pod the pod's id
    * @param part the part
    * @return the changed fleet
+   * @throws InvalidInputException if the pod or the part does not exist
    */
   public Fleet fail(String pod, Part part) {
     return report(pod, part, Health.FAILED);
@@ -426,6 +817,7 @@ public final class Fleet {
    * @param pod the pod's id
    * @param host the host
    * @return the changed fleet
+   * @throws InvalidInputException if the pod or the host does not exist
    */
   public Fleet failHost(String pod, HostId host) {
     return fail(pod, new Part.Host(host));
@@ -435,8 +827,9 @@ public final class Fleet {
    * Reports a part as healthy again.
    *
    * @param pod the pod's id
-   * @param part the part
+   * @param part the part, as it was reported
    * @return the changed fleet
+   * @throws InvalidInputException if the pod or the part does not exist
    */
   public Fleet repair(String pod, Part part) {
     return report(pod, part, Health.HEALTHY);
@@ -446,7 +839,7 @@ public final class Fleet {
    * Cordons a chip, host or cube: nothing new, what runs stays.
    *
    * @param pod the pod's id
-   * @param part a chip, host or cube
+   * @param part a chip (which cordons its host), host or cube
    * @return the changed fleet
    * @throws InvalidInputException if the pod or the part does not exist, or it is a link or port
    */
@@ -455,11 +848,12 @@ public final class Fleet {
   }
 
   /**
-   * Takes a cordon back.
+   * Takes a cordon back; other cordons stay, also those that cover the same chips.
    *
    * @param pod the pod's id
    * @param part a chip, host or cube
-   * @return the changed fleet
+   * @return the changed fleet, or this one if the part is not cordoned
+   * @throws InvalidInputException as {@link #cordon(String, Part)}
    */
   public Fleet uncordon(String pod, Part part) {
     return cordon(pod, part, false);
@@ -471,12 +865,13 @@ public final class Fleet {
     checkPart(problems, "part", p.topology(), part);
     checkCordon(problems, "part", part);
     problems.throwIfAny("part");
-    return with(pods.with(pod, p.cordon(part, value)));
+    return with(p, p.cordon(part, value));
   }
 
   private static void checkCordon(Problems problems, String path, Part part) {
     if (part instanceof Part.Link || part instanceof Part.OcsPort) {
-      problems.add(path, "chips, hosts, cubes and pods can be cordoned, but was " + part);
+      problems.add(
+          path, "expected a chip, host or cube, but was " + part + "; cordon its host or cube");
     }
   }
 
@@ -485,9 +880,11 @@ public final class Fleet {
    *
    * @param pod the pod's id
    * @return the changed fleet
+   * @throws InvalidInputException if the pod does not exist
    */
   public Fleet cordonPod(String pod) {
-    return with(pods.with(pod, known(pod).cordon(true)));
+    Pod p = known(pod);
+    return with(p, p.cordon(true));
   }
 
   /**
@@ -495,12 +892,15 @@ public final class Fleet {
    *
    * @param pod the pod's id
    * @return the changed fleet
+   * @throws InvalidInputException if the pod does not exist
    */
   public Fleet uncordonPod(String pod) {
-    return with(pods.with(pod, known(pod).cordon(false)));
+    Pod p = known(pod);
+    return with(p, p.cordon(false));
   }
 
   private static void checkPart(Problems problems, String path, TpuTopology t, Part part) {
+    Objects.requireNonNull(part, "part");
     try {
       if (part instanceof Part.Chip chip) {
         t.chipIndex(chip.chip());
@@ -517,7 +917,13 @@ public final class Fleet {
         t.chipIndex(link.from());
         boolean last = link.from().get(link.axis()) == t.dims().get(link.axis()) - 1;
         if (!t.isOptical() && last && (!t.wraps(link.axis()) || t.dims().get(link.axis()) == 1)) {
-          problems.add(path, "no link leaves " + link.from() + " along " + link.axis());
+          problems.add(
+              path,
+              "expected a link of this pod, but none leaves "
+                  + link.from()
+                  + " along "
+                  + link.axis()
+                  + " in the positive direction; name a link by the chip at its lower end");
         }
       }
     } catch (InvalidInputException e) {
@@ -528,19 +934,25 @@ public final class Fleet {
   private Pod known(String id) {
     Pod pod = pods.get(Objects.requireNonNull(id, "pod"));
     if (pod == null) {
-      throw new InvalidInputException("pod", "pod", "there is no pod " + id + " in this fleet");
+      throw new InvalidInputException("pod", "pod", noPod(id));
     }
     return pod;
   }
 
   private Fleet with(PersistentMap<String, Pod> newPods) {
-    return new Fleet(version + 1, newPods, running, holds);
+    return new Fleet(version + 1, policy, newPods, running, holds, holdsByRequest);
+  }
+
+  private Fleet with(Pod before, Pod after) {
+    return before == after ? this : with(pods.with(after.id(), after));
   }
 
   @Override
   public boolean equals(Object other) {
     return this == other
-        || other instanceof Fleet that && List.copyOf(pods()).equals(List.copyOf(that.pods()));
+        || other instanceof Fleet that
+            && policy.equals(that.policy)
+            && List.copyOf(pods()).equals(List.copyOf(that.pods()));
   }
 
   @Override
@@ -559,6 +971,47 @@ public final class Fleet {
         + " running slices, "
         + holds.size()
         + " holds";
+  }
+
+  /** One pod while it is built. */
+  private static final class PodDraft {
+    private final String id;
+    private final TpuTopology topology;
+    private final Map<String, String> labels;
+    private final TreeMap<Part, Health> reported = new TreeMap<>(PartOrder.INSTANCE);
+    private final TreeSet<Part> cordons = new TreeSet<>(PartOrder.INSTANCE);
+    private boolean cordoned;
+    private final Occupancy occupancy;
+    private final TreeMap<SliceId, RunningSlice> running = new TreeMap<>();
+    private final TreeMap<String, Hold> holds = new TreeMap<>();
+
+    PodDraft(String id, TpuTopology topology, Map<String, String> labels) {
+      this.id = id;
+      this.topology = topology;
+      this.labels = labels;
+      this.occupancy = new Occupancy(topology);
+    }
+
+    Pod build(HealthPolicy policy) {
+      reported.values().removeIf(health -> health == Health.HEALTHY);
+      return new Pod(
+          id,
+          topology,
+          labels,
+          policy,
+          Collections.unmodifiableMap(reported),
+          Collections.unmodifiableSet(cordons),
+          cordoned,
+          cells(running.values().stream().map(RunningSlice::footprint)),
+          cells(holds.values().stream().map(Hold::footprint)),
+          PersistentMap.of(running),
+          PersistentMap.of(holds));
+    }
+
+    private CellSet cells(Stream<Footprint> footprints) {
+      return CellSet.empty(topology.cellCount())
+          .with(footprints.flatMapToInt(f -> Arrays.stream(topology.cells(f))).toArray());
+    }
   }
 
   /**
@@ -605,7 +1058,7 @@ public final class Fleet {
           new PodEntry(
               Objects.requireNonNull(id, "id"),
               Objects.requireNonNull(topology, "topology"),
-              Collections.unmodifiableMap(new TreeMap<>(labels))));
+              copyOf(labels)));
       return this;
     }
 
@@ -618,7 +1071,11 @@ public final class Fleet {
      * @return this
      */
     public Builder health(String pod, Part part, Health value) {
-      health.add(new PartEntry(pod, part, value));
+      health.add(
+          new PartEntry(
+              Objects.requireNonNull(pod, "pod"),
+              Objects.requireNonNull(part, "part"),
+              Objects.requireNonNull(value, "health")));
       return this;
     }
 
@@ -630,7 +1087,11 @@ public final class Fleet {
      * @return this
      */
     public Builder cordon(String pod, Part part) {
-      cordons.add(new PartEntry(pod, part, Health.HEALTHY));
+      cordons.add(
+          new PartEntry(
+              Objects.requireNonNull(pod, "pod"),
+              Objects.requireNonNull(part, "part"),
+              Health.HEALTHY));
       return this;
     }
 
@@ -681,7 +1142,7 @@ public final class Fleet {
     /**
      * Sets the version of the snapshot.
      *
-     * @param value 0 by default
+     * @param value 0 or more; 0 by default
      * @return this
      */
     public Builder version(long value) {
@@ -689,136 +1150,136 @@ public final class Fleet {
       return this;
     }
 
-    private static void checkPodId(
-        Problems problems, String path, String id, PersistentMap<String, Pod> known) {
-      if (id.isEmpty()) {
-        problems.add(path + ".id", "expected an id that is not empty");
-      } else if (known.get(id) != null) {
-        problems.add(path + ".id", "pod id " + id + " is used twice");
-      }
-    }
-
-    private static Pod empty(
-        String id, TpuTopology topology, Map<String, String> labels, HealthPolicy policy) {
-      return new Pod(
-          id,
-          topology,
-          Collections.unmodifiableMap(new TreeMap<>(labels)),
-          policy,
-          Map.of(),
-          Set.of(),
-          false,
-          CellSet.empty(topology.cellCount()),
-          PersistentMap.empty(),
-          PersistentMap.empty());
-    }
-
     /**
-     * Checks and builds.
+     * Checks and builds. O(cells + n log n) for n slices, parts and holds.
      *
      * @return the fleet
      * @throws InvalidInputException listing every problem
      */
     public Fleet build() {
       Problems problems = new Problems();
-      PersistentMap<String, Pod> podMap = PersistentMap.empty();
+      if (version < 0) {
+        problems.add("version", "expected 0 or more, but was " + version);
+      }
+      TreeMap<String, PodDraft> drafts = new TreeMap<>();
       for (int i = 0; i < pods.size(); i++) {
         PodEntry e = pods.get(i);
-        int before = problems.list().size();
-        checkPodId(problems, "pods[" + i + "]", e.id(), podMap);
-        if (problems.list().size() == before) {
-          podMap = podMap.with(e.id(), empty(e.id(), e.topology(), e.labels(), policy));
-        }
+        checkPodId(problems, "pods[" + i + "].id", e.id(), drafts.containsKey(e.id()));
+        drafts.putIfAbsent(e.id(), new PodDraft(e.id(), e.topology(), e.labels()));
       }
-      podMap = applyParts(problems, podMap);
+      addParts(problems, drafts);
       if (running.size() > MAX_SLICES) {
-        problems.add(
-            "running", "expected at most " + MAX_SLICES + " slices, but was " + running.size());
+        problems.add("running", tooMany(running.size()));
         problems.throwIfAny("fleet");
       }
-      PersistentMap<SliceId, RunningSlice> runningMap = PersistentMap.empty();
+      TreeMap<SliceId, RunningSlice> runningMap = addRunning(problems, drafts);
+      TreeMap<String, Hold> holdMap = new TreeMap<>();
+      TreeMap<HoldKey, Hold> holdsByRequest = new TreeMap<>();
+      for (int i = 0; i < holds.size(); i++) {
+        Hold hold = holds.get(i);
+        String path = "holds[" + i + "]";
+        checkHoldId(problems, path + ".id", hold, holdMap.putIfAbsent(hold.id(), hold) != null);
+        PodDraft pod = draft(problems, path + ".pod", drafts, hold.pod());
+        if (pod != null) {
+          int[] cells = checkHold(problems, path, hold, pod.topology, pod.occupancy);
+          if (cells != null) {
+            pod.occupancy.add(hold, cells);
+            pod.holds.put(hold.id(), hold);
+          }
+        }
+        holdsByRequest.put(new HoldKey(hold.request(), hold.id()), hold);
+      }
+      problems.throwIfAny("fleet");
+      TreeMap<String, Pod> built = new TreeMap<>();
+      drafts.forEach((id, draft) -> built.put(id, draft.build(policy)));
+      return new Fleet(
+          version,
+          policy,
+          PersistentMap.of(built),
+          PersistentMap.of(runningMap),
+          PersistentMap.of(holdMap),
+          PersistentMap.of(holdsByRequest));
+    }
+
+    private static @Nullable PodDraft draft(
+        Problems problems, String path, Map<String, PodDraft> drafts, String id) {
+      PodDraft draft = drafts.get(id);
+      if (draft == null) {
+        problems.add(path, noPod(id));
+      }
+      return draft;
+    }
+
+    private void addParts(Problems problems, Map<String, PodDraft> drafts) {
+      for (int i = 0; i < health.size(); i++) {
+        PartEntry e = health.get(i);
+        PodDraft pod = draft(problems, "health[" + i + "].pod", drafts, e.pod());
+        if (pod != null) {
+          String path = "health[" + i + "].part";
+          checkPart(problems, path, pod.topology, e.part());
+          Health before = pod.reported.putIfAbsent(e.part(), e.health());
+          if (before != null && before != e.health()) {
+            problems.add(
+                path,
+                "expected one health of "
+                    + e.part()
+                    + ", but it is both "
+                    + before
+                    + " and "
+                    + e.health()
+                    + "; keep the one that holds");
+          }
+        }
+      }
+      for (int i = 0; i < cordons.size(); i++) {
+        PartEntry e = cordons.get(i);
+        PodDraft pod = draft(problems, "cordons[" + i + "].pod", drafts, e.pod());
+        if (pod != null) {
+          checkPart(problems, "cordons[" + i + "].part", pod.topology, e.part());
+          checkCordon(problems, "cordons[" + i + "].part", e.part());
+          pod.cordons.add(e.part());
+        }
+      }
+      for (int i = 0; i < podCordons.size(); i++) {
+        PodDraft pod = draft(problems, "podCordons[" + i + "]", drafts, podCordons.get(i));
+        if (pod != null) {
+          pod.cordoned = true;
+        }
+      }
+    }
+
+    private TreeMap<SliceId, RunningSlice> addRunning(
+        Problems problems, Map<String, PodDraft> drafts) {
+      TreeMap<SliceId, RunningSlice> found = new TreeMap<>();
       Map<String, RunningSlice> requests = new HashMap<>();
       for (int i = 0; i < running.size(); i++) {
         RunningSlice slice = running.get(i);
         String path = "running[" + i + "]";
-        Pod pod = podMap.get(slice.pod());
-        Problems own = new Problems();
-        int[] cells = check(own, path, slice, pod);
-        if (runningMap.get(slice.id()) != null) {
-          own.add(path + ".id", "slice id " + slice.id() + " is used twice");
+        if (found.putIfAbsent(slice.id(), slice) != null) {
+          problems.add(
+              path + ".id", "expected an id of its own, but " + slice.id() + " is used twice");
+        }
+        PodDraft pod = draft(problems, path + ".pod", drafts, slice.pod());
+        if (pod != null) {
+          int[] cells = checkPlace(problems, path, slice, pod.id, pod.topology, pod.occupancy);
+          if (cells != null) {
+            pod.occupancy.add(slice, cells);
+            pod.running.put(slice.id(), slice);
+          }
         }
         RunningSlice sibling = requests.putIfAbsent(slice.id().request(), slice);
-        if (sibling != null && !sibling.request().equals(slice.request())) {
-          own.add(path + ".request", "request id " + slice.id().request() + " has two contents");
-        }
-        if (own.isEmpty() && pod != null && cells != null) {
-          podMap = podMap.with(pod.id(), pod.place(slice, cells));
-          runningMap = runningMap.with(slice.id(), slice);
-        }
-        own.list().forEach(p -> problems.add(p.path(), p.message()));
-      }
-      PersistentMap<String, Hold> holdMap = PersistentMap.empty();
-      for (int i = 0; i < holds.size(); i++) {
-        Hold hold = holds.get(i);
-        Pod pod = podMap.get(hold.pod());
-        Problems own = new Problems();
-        checkHold(own, "holds[" + i + "]", hold, pod, holdMap);
-        if (own.isEmpty() && pod != null) {
-          podMap = podMap.with(pod.id(), pod.hold(hold));
-          holdMap = holdMap.with(hold.id(), hold);
-        }
-        own.list().forEach(p -> problems.add(p.path(), p.message()));
-      }
-      problems.throwIfAny("fleet");
-      return new Fleet(version, podMap, runningMap, holdMap);
-    }
-
-    private PersistentMap<String, Pod> applyParts(
-        Problems problems, PersistentMap<String, Pod> podMap) {
-      Map<String, Pod> changed = new LinkedHashMap<>();
-      for (int i = 0; i < health.size(); i++) {
-        PartEntry e = health.get(i);
-        Pod pod = changed.containsKey(e.pod()) ? changed.get(e.pod()) : podMap.get(e.pod());
-        if (pod == null) {
-          problems.add("health[" + i + "].pod", "there is no pod " + e.pod());
-          continue;
-        }
-        Problems own = new Problems();
-        checkPart(own, "health[" + i + "].part", pod.topology(), e.part());
-        if (own.isEmpty()) {
-          changed.put(e.pod(), pod.report(e.part(), e.health()));
-        }
-        own.list().forEach(p -> problems.add(p.path(), p.message()));
-      }
-      for (int i = 0; i < cordons.size(); i++) {
-        PartEntry e = cordons.get(i);
-        Pod pod = changed.containsKey(e.pod()) ? changed.get(e.pod()) : podMap.get(e.pod());
-        if (pod == null) {
-          problems.add("cordons[" + i + "].pod", "there is no pod " + e.pod());
-          continue;
-        }
-        Problems own = new Problems();
-        checkPart(own, "cordons[" + i + "].part", pod.topology(), e.part());
-        checkCordon(own, "cordons[" + i + "].part", e.part());
-        if (own.isEmpty()) {
-          changed.put(e.pod(), pod.cordon(e.part(), true));
-        }
-        own.list().forEach(p -> problems.add(p.path(), p.message()));
-      }
-      for (int i = 0; i < podCordons.size(); i++) {
-        String id = podCordons.get(i);
-        Pod pod = changed.containsKey(id) ? changed.get(id) : podMap.get(id);
-        if (pod == null) {
-          problems.add("podCordons[" + i + "]", "there is no pod " + id);
-        } else {
-          changed.put(id, pod.cordon(true));
+        if (sibling != null) {
+          PodDraft other = drafts.get(sibling.pod());
+          checkSibling(
+              problems,
+              path,
+              slice,
+              pod == null ? null : pod.topology,
+              sibling,
+              other == null ? null : other.topology);
         }
       }
-      PersistentMap<String, Pod> out = podMap;
-      for (Pod pod : changed.values()) {
-        out = out.with(pod.id(), pod);
-      }
-      return out;
+      return found;
     }
   }
 }

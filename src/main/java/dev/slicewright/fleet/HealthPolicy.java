@@ -22,8 +22,8 @@ public interface HealthPolicy {
    * Derives what slices may use.
    *
    * @param topology the pod's topology
-   * @param reported the parts that are not healthy
-   * @return what it means
+   * @param reported the parts that are not healthy, in a fixed order
+   * @return what it means; its sets of cells range over the topology's cells
    */
   EffectiveHealth derive(TpuTopology topology, Map<Part, Health> reported);
 

@@ -1,6 +1,7 @@
 package dev.slicewright.fleet;
 
 import dev.slicewright.InvalidInputException;
+import dev.slicewright.Problems;
 import dev.slicewright.topology.Footprint;
 import java.time.Instant;
 import java.util.Objects;
@@ -8,6 +9,9 @@ import java.util.Objects;
 /**
  * A footprint kept for a request until an expiry: it blocks its chips for all others while now is
  * before the expiry, and ends when its request is placed. Immutable, safe to share.
+ *
+ * <p>On optical pods whole cubes are named as {@link Footprint.Cubes}, of any number. A fleet reads
+ * no clock: it keeps an expired hold until {@link Fleet#dropExpiredHolds}.
  *
  * @param id the hold's id, unique in the fleet
  * @param pod the pod's id
@@ -27,9 +31,15 @@ public record Hold(String id, String pod, Footprint footprint, String request, I
     Objects.requireNonNull(footprint, "footprint");
     Objects.requireNonNull(request, "request");
     Objects.requireNonNull(expiry, "expiry");
-    if (id.isEmpty() || request.isEmpty()) {
-      throw new InvalidInputException("hold", id.isEmpty() ? "id" : "request", "must not be empty");
+    Problems problems = new Problems();
+    if (id.isEmpty()) {
+      problems.add("id", "expected a name, but it was empty; give each hold an id of its own");
     }
+    if (request.isEmpty()) {
+      problems.add(
+          "request", "expected the id of the request it is kept for, but it was empty; name one");
+    }
+    problems.throwIfAny("hold");
   }
 
   /**

@@ -5,7 +5,10 @@ import java.util.ArrayDeque;
 import java.util.Collection;
 import java.util.Deque;
 import java.util.Iterator;
+import java.util.List;
+import java.util.Map;
 import java.util.NoSuchElementException;
+import java.util.SortedMap;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -44,8 +47,30 @@ final class PersistentMap<K extends Comparable<K>, V> {
     return new PersistentMap<>(null, 0);
   }
 
+  /** The same entries as a map in the natural order of its keys. O(n). */
+  static <K extends Comparable<K>, V> PersistentMap<K, V> of(SortedMap<K, V> map) {
+    List<Map.Entry<K, V>> entries = List.copyOf(map.entrySet());
+    return new PersistentMap<>(middle(entries, 0, entries.size()), entries.size());
+  }
+
+  private static <K extends Comparable<K>, V> @Nullable Node<K, V> middle(
+      List<Map.Entry<K, V>> entries, int from, int to) {
+    if (from == to) {
+      return null;
+    }
+    int at = (from + to) >>> 1;
+    Map.Entry<K, V> entry = entries.get(at);
+    return new Node<>(
+        entry.getKey(), entry.getValue(), middle(entries, from, at), middle(entries, at + 1, to));
+  }
+
   int size() {
     return size;
+  }
+
+  /** The longest way from the root down, in nodes; at most 1.45 log2(n + 2). */
+  int height() {
+    return height(root);
   }
 
   @Nullable V get(K key) {

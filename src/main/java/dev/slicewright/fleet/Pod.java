@@ -6,16 +6,19 @@ import dev.slicewright.topology.Footprint;
 import dev.slicewright.topology.TpuTopology;
 import java.util.Collection;
 import java.util.Collections;
-import java.util.LinkedHashMap;
-import java.util.LinkedHashSet;
+import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One pod of a fleet: its topology, labels, health, cordons and running slices. Immutable, safe to
- * share.
+ * One pod of a fleet: its topology, labels, health, cordons, running slices and holds. Immutable,
+ * safe to share.
  */
 public final class Pod {
 
@@ -27,6 +30,7 @@ public final class Pod {
   private final Set<Part> cordons;
   private final boolean cordoned;
   private final CellSet busy;
+  private final CellSet held; // of all holds; they do not overlap
   private final PersistentMap<SliceId, RunningSlice> running;
   private final PersistentMap<String, Hold> holds;
   // Derived on first use; racing threads derive equal values.
@@ -42,6 +46,7 @@ public final class Pod {
       Set<Part> cordons,
       boolean cordoned,
       CellSet busy,
+      CellSet held,
       PersistentMap<SliceId, RunningSlice> running,
       PersistentMap<String, Hold> holds) {
     this.id = id;
@@ -52,6 +57,7 @@ public final class Pod {
     this.cordons = cordons;
     this.cordoned = cordoned;
     this.busy = busy;
+    this.held = held;
     this.running = running;
     this.holds = holds;
   }
@@ -86,7 +92,7 @@ public final class Pod {
   /**
    * The parts that are not healthy, as reported.
    *
-   * @return an unmodifiable map in the order reported
+   * @return an unmodifiable map, ordered by kind of part, then place
    */
   public Map<Part, Health> reportedHealth() {
     return reported;
@@ -96,11 +102,26 @@ public final class Pod {
    * What the reported health means for slices.
    *
    * @return derived on first use, then kept
+   * @throws IllegalStateException if the fleet's own {@link HealthPolicy} gave sets of cells that
+   *     do not range over this pod's cells
    */
   public EffectiveHealth health() {
     EffectiveHealth h = health;
     if (h == null) {
-      h = policy.derive(topology, reported);
+      h = Objects.requireNonNull(policy.derive(topology, reported), "HealthPolicy.derive");
+      int cells = topology.cellCount();
+      if (h.failedCells().size() != cells || h.degradedCells().size() != cells) {
+        throw new IllegalStateException(
+            "Expected a health policy to give sets of "
+                + cells
+                + " cells for pod "
+                + id
+                + ", but it gave "
+                + h.failedCells().size()
+                + " and "
+                + h.degradedCells().size()
+                + "; start from CellSet.empty(topology.cellCount()).");
+      }
       health = h;
     }
     return h;
@@ -109,7 +130,7 @@ public final class Pod {
   /**
    * The cordoned parts, a cordon of the whole pod aside.
    *
-   * @return an unmodifiable set in the order cordoned
+   * @return an unmodifiable set, ordered by kind of part, then place
    */
   public Set<Part> cordons() {
     return cordons;
@@ -134,11 +155,7 @@ public final class Pod {
     if (c == null) {
       c = CellSet.empty(topology.cellCount());
       if (cordoned) {
-        int[] all = new int[topology.cellCount()];
-        for (int i = 0; i < all.length; i++) {
-          all[i] = i;
-        }
-        c = c.with(all);
+        c = c.with(IntStream.range(0, topology.cellCount()).toArray());
       }
       for (Part part : cordons) {
         if (part instanceof Part.Chip chip) {
@@ -146,10 +163,7 @@ public final class Pod {
         } else if (part instanceof Part.Host host) {
           c = c.with(topology.cells(host.host()));
         } else if (part instanceof Part.Cube cube) {
-          int first = topology.firstCell(cube.cube());
-          for (int i = 0; i < topology.hostsPerCube(); i++) {
-            c = c.with(first + i);
-          }
+          c = c.with(topology.cells(new Footprint.Cubes(List.of(cube.cube()))));
         }
       }
       cordonedCells = c;
@@ -205,7 +219,7 @@ public final class Pod {
   }
 
   /**
-   * Chips that nothing runs on, failed and cordoned ones included.
+   * Chips that nothing runs on; failed, cordoned and held ones count.
    *
    * @return 0 or more
    */
@@ -228,16 +242,27 @@ public final class Pod {
     return (topology.cellCount() - cells) * topology.chipsPerCell();
   }
 
+  /** The cells of all holds, expired ones too. */
+  CellSet held() {
+    return held;
+  }
+
   // ---------------------------------------------------------------- changes, for Fleet
 
   Pod place(RunningSlice slice, int[] cells) {
     return copy(
-        reported, cordons, cordoned, busy.with(cells), running.with(slice.id(), slice), holds);
+        reported,
+        cordons,
+        cordoned,
+        busy.with(cells),
+        held,
+        running.with(slice.id(), slice),
+        holds);
   }
 
   /** The same slice, changed in what does not move it. */
   Pod replace(RunningSlice slice) {
-    return copy(reported, cordons, cordoned, busy, running.with(slice.id(), slice), holds);
+    return copy(reported, cordons, cordoned, busy, held, running.with(slice.id(), slice), holds);
   }
 
   Pod release(RunningSlice slice) {
@@ -246,40 +271,56 @@ public final class Pod {
         cordons,
         cordoned,
         busy.without(topology.cells(slice.footprint())),
+        held,
         running.without(slice.id()),
         holds);
   }
 
-  Pod hold(Hold hold) {
-    return copy(reported, cordons, cordoned, busy, running, holds.with(hold.id(), hold));
+  Pod hold(Hold hold, int[] cells) {
+    return copy(
+        reported, cordons, cordoned, busy, held.with(cells), running, holds.with(hold.id(), hold));
   }
 
-  Pod dropHold(String hold) {
-    return copy(reported, cordons, cordoned, busy, running, holds.without(hold));
+  Pod dropHold(Hold hold) {
+    return copy(
+        reported,
+        cordons,
+        cordoned,
+        busy,
+        held.without(topology.cells(hold.footprint())),
+        running,
+        holds.without(hold.id()));
   }
 
-  Pod report(Part part, Health value) {
-    Map<Part, Health> more = new LinkedHashMap<>(reported);
-    if (value == Health.HEALTHY) {
-      more.remove(part);
-    } else {
-      more.put(part, value);
+  /** This pod itself where the parts have that health already. */
+  Pod report(Collection<? extends Part> parts, Health value) {
+    TreeMap<Part, Health> more = new TreeMap<>(PartOrder.INSTANCE);
+    more.putAll(reported);
+    for (Part part : parts) {
+      if (value == Health.HEALTHY) {
+        more.remove(part);
+      } else {
+        more.put(part, value);
+      }
     }
-    return copy(Collections.unmodifiableMap(more), cordons, cordoned, busy, running, holds);
+    return more.equals(reported)
+        ? this
+        : copy(Collections.unmodifiableMap(more), cordons, cordoned, busy, held, running, holds);
   }
 
+  /** This pod itself where nothing changes. */
   Pod cordon(Part part, boolean value) {
-    Set<Part> more = new LinkedHashSet<>(cordons);
-    if (value) {
-      more.add(part);
-    } else {
-      more.remove(part);
-    }
-    return copy(reported, Collections.unmodifiableSet(more), cordoned, busy, running, holds);
+    TreeSet<Part> more = new TreeSet<>(PartOrder.INSTANCE);
+    more.addAll(cordons);
+    boolean changed = value ? more.add(part) : more.remove(part);
+    return changed
+        ? copy(reported, Collections.unmodifiableSet(more), cordoned, busy, held, running, holds)
+        : this;
   }
 
+  /** This pod itself where nothing changes. */
   Pod cordon(boolean value) {
-    return copy(reported, cordons, value, busy, running, holds);
+    return value == cordoned ? this : copy(reported, cordons, value, busy, held, running, holds);
   }
 
   private Pod copy(
@@ -287,6 +328,7 @@ public final class Pod {
       Set<Part> newCordons,
       boolean newCordoned,
       CellSet newBusy,
+      CellSet newHeld,
       PersistentMap<SliceId, RunningSlice> newRunning,
       PersistentMap<String, Hold> newHolds) {
     Pod pod =
@@ -299,6 +341,7 @@ public final class Pod {
             newCordons,
             newCordoned,
             newBusy,
+            newHeld,
             newRunning,
             newHolds);
     if (newReported == reported) {
@@ -308,10 +351,6 @@ public final class Pod {
       pod.cordonedCells = cordonedCells;
     }
     return pod;
-  }
-
-  HealthPolicy policy() {
-    return policy;
   }
 
   /**
@@ -324,6 +363,7 @@ public final class Pod {
     return health().of(topology, footprint);
   }
 
+  /** Equal if all of it is, the fleet's {@link HealthPolicy} included. */
   @Override
   public boolean equals(Object other) {
     return this == other
@@ -331,12 +371,13 @@ public final class Pod {
             && id.equals(that.id)
             && topology.equals(that.topology)
             && labels.equals(that.labels)
+            && policy.equals(that.policy)
             && reported.equals(that.reported)
             && cordons.equals(that.cordons)
             && cordoned == that.cordoned
             && busy.equals(that.busy)
-            && java.util.List.copyOf(running()).equals(java.util.List.copyOf(that.running()))
-            && java.util.List.copyOf(holds()).equals(java.util.List.copyOf(that.holds()));
+            && List.copyOf(running()).equals(List.copyOf(that.running()))
+            && List.copyOf(holds()).equals(List.copyOf(that.holds()));
   }
 
   @Override

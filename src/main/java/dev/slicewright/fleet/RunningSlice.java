@@ -1,6 +1,7 @@
 package dev.slicewright.fleet;
 
 import dev.slicewright.InvalidInputException;
+import dev.slicewright.Problems;
 import dev.slicewright.SliceId;
 import dev.slicewright.request.SliceRequest;
 import dev.slicewright.topology.Footprint;
@@ -16,17 +17,21 @@ import org.jspecify.annotations.Nullable;
 /** A slice that runs, with its request. Immutable, safe to share. */
 public final class RunningSlice {
 
+  private static final Duration MAX_RESTART = Duration.ofDays(365);
+
   private final Builder b;
+  private final SliceId id;
 
   private RunningSlice(Builder b) {
     this.b = b;
+    this.id = new SliceId(b.request.id(), b.index);
   }
 
   /**
    * A builder.
    *
    * @param request the request that it serves
-   * @param index which of the request's slices
+   * @param index which of the request's slices, from 0
    * @param pod the id of its pod
    * @param shape its shape, in its own order
    * @param footprint where it runs
@@ -43,7 +48,7 @@ public final class RunningSlice {
    * @return the id
    */
   public SliceId id() {
-    return b.id;
+    return id;
   }
 
   /**
@@ -143,18 +148,18 @@ public final class RunningSlice {
 
   @Override
   public int hashCode() {
-    return b.id.hashCode();
+    return id.hashCode();
   }
 
   @Override
   public String toString() {
-    return b.id + " " + b.shape + " on " + b.pod + " " + b.footprint;
+    return id + " " + b.shape + " on " + b.pod + " " + b.footprint;
   }
 
   /** Builds a {@link RunningSlice}. Confined to one thread at a time. */
   public static final class Builder {
-    private final SliceId id;
     private final SliceRequest request;
+    private final int index;
     private final String pod;
     private final Shape shape;
     private final Footprint footprint;
@@ -165,15 +170,15 @@ public final class RunningSlice {
     private boolean leaving;
 
     private Builder(SliceRequest request, int index, String pod, Shape shape, Footprint footprint) {
-      this.id = new SliceId(request.id(), index);
-      this.request = request;
+      this.request = Objects.requireNonNull(request, "request");
+      this.index = index;
       this.pod = Objects.requireNonNull(pod, "pod");
       this.shape = Objects.requireNonNull(shape, "shape");
       this.footprint = Objects.requireNonNull(footprint, "footprint");
     }
 
     private Builder copy() {
-      Builder c = new Builder(request, id.index(), pod, shape, footprint);
+      Builder c = new Builder(request, index, pod, shape, footprint);
       c.twist = twist;
       c.startedAt = startedAt;
       c.checkpointAt = checkpointAt;
@@ -184,7 +189,7 @@ public final class RunningSlice {
 
     private List<Object> key() {
       return List.of(
-          id,
+          index,
           request,
           pod,
           shape,
@@ -232,7 +237,7 @@ public final class RunningSlice {
     /**
      * Sets how long it needs to start again.
      *
-     * @param value 0 or more, or null if not known
+     * @param value 0 to 365 days, or null if not known
      * @return this
      */
     public Builder restartTime(@Nullable Duration value) {
@@ -255,20 +260,47 @@ public final class RunningSlice {
      * Checks and builds; where it runs is checked by the fleet.
      *
      * @return the slice
-     * @throws InvalidInputException if the restart time is negative, or the index is beyond the
-     *     request's slices
+     * @throws InvalidInputException listing every problem: the restart time is out of range, the
+     *     index is not one of the request's slices, or the request does not ask for the shape
      */
     public RunningSlice build() {
-      if (restartTime != null && restartTime.isNegative()) {
-        throw new InvalidInputException(
-            "running slice " + id, "restartTime", "expected 0 or more, but was " + restartTime);
-      }
-      if (id.index() >= request.slices()) {
-        throw new InvalidInputException(
-            "running slice " + id,
+      Problems problems = new Problems();
+      if (index < 0 || index >= request.slices()) {
+        problems.add(
             "index",
-            "expected below " + request.slices() + ", the request's slices, but was " + id.index());
+            "expected 0 to "
+                + (request.slices() - 1)
+                + ", since request "
+                + request.id()
+                + " has "
+                + request.slices()
+                + " slices, but was "
+                + index);
       }
+      boolean asked =
+          request.shapes().isEmpty()
+              ? request.chips() == shape.chips()
+              : request.shapes().stream().anyMatch(s -> s.sorted().equals(shape.sorted()));
+      if (!asked) {
+        problems.add(
+            "shape",
+            "expected "
+                + (request.shapes().isEmpty()
+                    ? request.chips() + " chips"
+                    : "a turn of one of " + request.shapes())
+                + ", as request "
+                + request.id()
+                + " asks, but was "
+                + shape
+                + "; give the request that the slice was placed for");
+      }
+      if (restartTime != null
+          && (restartTime.isNegative() || restartTime.compareTo(MAX_RESTART) > 0)) {
+        problems.add(
+            "restartTime",
+            "expected 0 to 365 days, but was " + restartTime + "; null says that it is not known");
+      }
+      problems.throwIfAny("running slice " + request.id() + "/" + index);
       return new RunningSlice(copy());
     }
   }

@@ -6,7 +6,7 @@ import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a {@link Formulation} found. Immutable, safe to share: its array must not be changed.
+ * What a {@link Formulation} found. Immutable, safe to share. Its array must not be changed.
  *
  * @param status what it claims
  * @param chosen the best solution, for each item the index of its candidate or -1, or null

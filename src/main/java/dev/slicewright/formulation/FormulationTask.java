@@ -9,13 +9,13 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * What a {@link Formulation} is asked: to optimise one level while earlier ones keep their values.
- * Immutable, safe to share: its arrays must not be changed.
+ * Immutable, safe to share. Its arrays must not be changed.
  *
  * @param level the index of the level to optimise
  * @param held the value that each earlier level must at least keep (at most, where it is
  *     minimised); its length is {@code level}
  * @param deadlineNanos when to be back, on the clock of {@link System#nanoTime()}
- * @param budget workers, seed and mode; its deadline does not count here
+ * @param budget workers, seed, mode and gap target; its deadline only scales deterministic limits
  * @param variant 0, or 1 for another configuration of the same solver that gives a second opinion
  * @param warmStart for each item the index of its candidate or -1, or null
  * @param listener told of improving solutions (as warmStart); must be quick

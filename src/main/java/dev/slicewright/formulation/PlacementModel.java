@@ -68,7 +68,7 @@ public final class PlacementModel {
   public record Term(int row, long coefficient) {}
 
   /**
-   * One way of placing one item. Immutable, safe to share: its arrays must not be changed.
+   * One way of placing one item. Immutable, safe to share. Its arrays must not be changed.
    *
    * @param item the index of the item
    * @param cells the cells that it takes, ascending, each once; may be empty
@@ -126,7 +126,7 @@ public final class PlacementModel {
       boolean wrapZ) {}
 
   /**
-   * Items that are placed all or none. Immutable, safe to share: its arrays must not be changed.
+   * Items that are placed all or none. Immutable, safe to share. Its arrays must not be changed.
    *
    * @param name a short name
    * @param gang groups of one number of 0 or more are placed all or none; -1 for none
@@ -166,7 +166,7 @@ public final class PlacementModel {
   }
 
   /**
-   * Coefficients that count once if any of some groups is disturbed. Immutable, safe to share: its
+   * Coefficients that count once if any of some groups is disturbed. Immutable, safe to share. Its
    * array must not be changed.
    *
    * @param name a short name
@@ -386,6 +386,16 @@ public final class PlacementModel {
     public Builder grid(Grid grid) {
       grids.add(Objects.requireNonNull(grid, "grid"));
       return this;
+    }
+
+    /**
+     * A candidate added before.
+     *
+     * @param candidate its number
+     * @return the candidate
+     */
+    public Candidate candidateAt(int candidate) {
+      return candidates.get(candidate);
     }
 
     /**

@@ -1,11 +1,12 @@
 package dev.slicewright.plan;
 
+import java.util.Arrays;
 import java.util.List;
 import java.util.Objects;
 
 /**
- * Integer prices that prove a bound of one level; anyone can check it. Immutable, safe to share:
- * its arrays must not be changed.
+ * Integer prices that prove a bound of one level; anyone can check it. Immutable, safe to share.
+ * Its arrays must not be changed.
  *
  * <p>All prices are multiples of {@link #UNIT}: a stored price of 2^20 is 1. Write the level as a
  * maximum. For any prices p ≥ 0 on rows a·x ≤ b and q on earlier levels of held values v, the
@@ -39,8 +40,35 @@ public record Certificate(int level, List<CellPrices> cells, List<RowPrice> rows
     }
   }
 
+  @Override
+  public boolean equals(Object other) {
+    return other instanceof Certificate that
+        && level == that.level
+        && cells.equals(that.cells)
+        && rows.equals(that.rows)
+        && Arrays.equals(earlier, that.earlier);
+  }
+
+  @Override
+  public int hashCode() {
+    return Objects.hash(level, cells, rows, Arrays.hashCode(earlier));
+  }
+
+  @Override
+  public String toString() {
+    return "Certificate[level="
+        + level
+        + ", cells="
+        + cells
+        + ", rows="
+        + rows
+        + ", earlier="
+        + Arrays.toString(earlier)
+        + "]";
+  }
+
   /**
-   * Prices on the cells of one pod. Immutable, safe to share: its array must not be changed.
+   * Prices on the cells of one pod. Immutable, safe to share. Its array must not be changed.
    *
    * @param pod the pod's id
    * @param byCell a price for each cell of the pod, 0 or more
@@ -50,6 +78,23 @@ public record Certificate(int level, List<CellPrices> cells, List<RowPrice> rows
     public CellPrices {
       Objects.requireNonNull(pod, "pod");
       Objects.requireNonNull(byCell, "byCell");
+    }
+
+    @Override
+    public boolean equals(Object other) {
+      return other instanceof CellPrices that
+          && pod.equals(that.pod)
+          && Arrays.equals(byCell, that.byCell);
+    }
+
+    @Override
+    public int hashCode() {
+      return 31 * pod.hashCode() + Arrays.hashCode(byCell);
+    }
+
+    @Override
+    public String toString() {
+      return pod + ": " + byCell.length + " prices";
     }
   }
 

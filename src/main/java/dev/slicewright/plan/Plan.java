@@ -195,6 +195,38 @@ public final class Plan {
     return PlanApplication.apply(this, fleet);
   }
 
+  /**
+   * A builder that starts from this plan.
+   *
+   * @return a new builder
+   */
+  public Builder toBuilder() {
+    Builder copy = new Builder(b.fleetVersion, b.rules);
+    copy.placements.addAll(b.placements);
+    copy.moves.addAll(b.moves);
+    copy.evictions.addAll(b.evictions);
+    copy.unplaced.addAll(b.unplaced);
+    copy.broken.addAll(b.broken);
+    copy.score = b.score;
+    copy.stopped = b.stopped;
+    copy.engines.addAll(b.engines);
+    copy.notes.addAll(b.notes);
+    copy.phases.addAll(b.phases);
+    copy.time = b.time;
+    return copy;
+  }
+
+  /** Compares everything but times: neither {@link #phases} nor {@link #time} count. */
+  @Override
+  public boolean equals(Object other) {
+    return this == other || other instanceof Plan that && b.key().equals(that.b.key());
+  }
+
+  @Override
+  public int hashCode() {
+    return b.key().hashCode();
+  }
+
   @Override
   public String toString() {
     return "Plan["
@@ -233,6 +265,21 @@ public final class Plan {
     private Builder(long fleetVersion, PlanningRules rules) {
       this.fleetVersion = fleetVersion;
       this.rules = Objects.requireNonNull(rules, "rules");
+    }
+
+    private List<Object> key() {
+      return List.of(
+          fleetVersion,
+          rules,
+          placements,
+          moves,
+          evictions,
+          unplaced,
+          broken,
+          score,
+          stopped,
+          engines,
+          notes);
     }
 
     /**

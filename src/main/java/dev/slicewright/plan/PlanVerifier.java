@@ -42,6 +42,50 @@ public final class PlanVerifier {
   public static List<Violation> verify(
       Fleet fleet, List<SliceRequest> requests, PlanningRules rules, CostTerms cost, Plan plan) {
     Objects.requireNonNull(plan, "plan");
-    return List.of();
+    return new Verification(fleet, requests, rules, cost, plan).run();
+  }
+
+  /**
+   * The bound that a certificate proves, as {@link #verify} computes it.
+   *
+   * @param fleet the fleet
+   * @param requests the requests
+   * @param rules the rules
+   * @param cost the cost terms
+   * @param certificate the prices
+   * @param values a plan's values by level, at least those of the levels before the certificate's
+   * @return a bound of the certificate's level for all plans that keep the values of the earlier
+   *     levels, rounded towards the value; never weaker than the trivial bound
+   * @throws IllegalArgumentException if the certificate is malformed: a negative price, an unknown
+   *     pod or row, a wrong number of cells, or a {@link Certificate.RowKind#TREE} row on a pod
+   *     whose partitions do not split evenly
+   * @throws ArithmeticException if a sum overflows a long
+   */
+  public static long certifiedBound(
+      Fleet fleet,
+      List<SliceRequest> requests,
+      PlanningRules rules,
+      CostTerms cost,
+      Certificate certificate,
+      long[] values) {
+    Standing standing = Standing.of(fleet, rules);
+    List<Level> levels = ObjectiveLevels.of(standing, requests, cost);
+    return new CertificateChecker(fleet, requests, rules, cost, standing, levels)
+        .bound(certificate, values);
+  }
+
+  /**
+   * The bound of a level that follows from what is asked for alone: that of {@link Proof.Trivial}.
+   *
+   * @param fleet the fleet
+   * @param requests the requests
+   * @param rules the rules
+   * @param level a level
+   * @return for {@link Level.Kind#PLACED} all chips wanted; for {@link Level.Kind#KEPT} those of
+   *     all running slices that are not broken or may be moved; else 0
+   */
+  public static long trivialBound(
+      Fleet fleet, List<SliceRequest> requests, PlanningRules rules, Level level) {
+    return Verification.trivialBound(Standing.of(fleet, rules), requests, level);
   }
 }

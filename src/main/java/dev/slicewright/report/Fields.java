@@ -322,6 +322,22 @@ final class Fields {
     return map(name, (value, where) -> string(value, where, problems));
   }
 
+  /** Labels whose values are one string or several. */
+  Map<String, List<String>> labelSets(String name) {
+    return map(
+        name,
+        (value, where) -> {
+          if (!(value instanceof List<?> several)) {
+            return List.of(string(value, where, problems));
+          }
+          List<String> read = new ArrayList<>();
+          for (int i = 0; i < several.size(); i++) {
+            read.add(string(several.get(i), where + "[" + i + "]", problems));
+          }
+          return read;
+        });
+  }
+
   long[] longs(String name, long min) {
     List<Long> read =
         list(name, (value, where) -> whole(value, min, Long.MAX_VALUE, where, problems));

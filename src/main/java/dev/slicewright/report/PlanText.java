@@ -139,7 +139,7 @@ public final class PlanText {
     r.pod().ifPresent(p -> also.add("pod " + p));
     r.gang().ifPresent(g -> also.add("gang " + g));
     labels(also, r.requiredLabels(), "=");
-    labels(also, r.forbiddenLabels(), "≠");
+    r.forbiddenLabels().forEach((k, values) -> values.forEach(v -> also.add(k + "≠" + v)));
     if (r.spread().kind() == Spread.Kind.AT_MOST) {
       also.add(
           "at most "

@@ -704,7 +704,8 @@ final class SnapshotReader {
     b.interconnect(in.word("interconnect", Interconnect.class, Interconnect.ANY));
     b.healthyOnly(in.flag("healthyOnly", false));
     in.labels("requireLabels").forEach(b::requireLabel);
-    in.labels("forbidLabels").forEach(b::forbidLabel);
+    in.labelSets("forbidLabels")
+        .forEach((key, values) -> values.forEach(v -> b.forbidLabel(key, v)));
     b.pod(in.text("pod", ""));
     b.gang(in.text("gang", ""));
     b.spread(spread(in));

@@ -139,6 +139,20 @@ final class SnapshotWriter {
             list(fleet.holds(), h -> hold(h, fleet.pod(h.pod()).orElseThrow().topology())));
   }
 
+  /** One forbidden value as a string, several as a list. */
+  private static Map<String, Object> forbidden(SliceRequest r) {
+    Map<String, Object> out = new java.util.TreeMap<>();
+    r.forbiddenLabels()
+        .forEach(
+            (key, values) ->
+                out.put(
+                    key,
+                    values.size() == 1
+                        ? values.iterator().next()
+                        : new java.util.ArrayList<Object>(values)));
+    return out;
+  }
+
   private static Object pod(Pod pod) {
     TpuTopology t = pod.topology();
     Obj out = new Obj().with("id", pod.id()).with("topology", topology(t));
@@ -295,7 +309,7 @@ final class SnapshotWriter {
     for (Axis axis : Axis.values()) {
       wrap.append(t.wraps(axis) ? Fields.word(axis) : "");
     }
-    if (!t.isOptical() && wrap.length() < 3) {
+    if (!t.isOptical() && wrap.length() < dims.rank()) {
       out.with("wrap", wrap.length() == 0 ? "none" : wrap.toString());
     }
     Slicing normal =
@@ -398,7 +412,7 @@ final class SnapshotWriter {
         .unless(Fields.word(Interconnect.ANY), "interconnect", Fields.word(r.interconnect()))
         .unless(false, "healthyOnly", r.healthyOnly())
         .some("requireLabels", r.requiredLabels())
-        .some("forbidLabels", r.forbiddenLabels());
+        .some("forbidLabels", forbidden(r));
     r.pod().ifPresent(v -> out.with("pod", v));
     r.gang().ifPresent(v -> out.with("gang", v));
     Spread spread = r.spread();

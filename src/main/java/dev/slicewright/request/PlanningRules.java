@@ -7,6 +7,7 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
 import java.util.TreeMap;
@@ -23,17 +24,18 @@ public final class PlanningRules {
   /**
    * The most chips of one tenant: running, newly placed, and held. Immutable, safe to share.
    *
-   * <p>Where what cannot leave already exceeds the limit, the limit is raised to that.
+   * <p>Where what runs and is held now already exceeds the limit, the limit is raised to that, so
+   * that a lowered quota never evicts by itself.
    *
-   * @param tenant whose
-   * @param accelerator of which accelerator, by name; empty for all together
+   * @param tenant whose; empty for requests without a tenant
+   * @param accelerator of which accelerator, by name in any case; empty for all together
    * @param chips 0 or more
    */
   public record Quota(String tenant, String accelerator, long chips) {
-    /** Checks for null. */
+    /** Checks for null and puts the accelerator's name in lower case, as types have it. */
     public Quota {
       Objects.requireNonNull(tenant, "tenant");
-      Objects.requireNonNull(accelerator, "accelerator");
+      accelerator = accelerator.toLowerCase(Locale.ROOT);
     }
   }
 
@@ -49,7 +51,13 @@ public final class PlanningRules {
     /** Checks for null and copies the map in key order. */
     public Reserved {
       Objects.requireNonNull(tenant, "tenant");
-      podLabels = Collections.unmodifiableMap(new TreeMap<>(podLabels));
+      TreeMap<String, String> copy = new TreeMap<>();
+      podLabels.forEach(
+          (key, value) ->
+              copy.put(
+                  Objects.requireNonNull(key, "label"),
+                  Objects.requireNonNull(value, () -> "value of label " + key)));
+      podLabels = Collections.unmodifiableMap(copy);
     }
   }
 
@@ -125,6 +133,7 @@ public final class PlanningRules {
    * @return its permission, or the default one
    */
   public Permission permission(String request) {
+    Objects.requireNonNull(request, "request");
     return permissions.getOrDefault(request, defaultPermission);
   }
 
@@ -306,33 +315,51 @@ public final class PlanningRules {
       for (int i = 0; i < quotas.size(); i++) {
         Quota q = quotas.get(i);
         if (q.chips() < 0) {
-          problems.add("quotas[" + i + "].chips", "expected 0 or more, but was " + q.chips());
+          problems.add(
+              "quotas[" + i + "].chips",
+              "expected 0 or more, but was " + q.chips() + "; 0 allows nothing, no quota anything");
         }
         if (!seen.add(List.of(q.tenant(), q.accelerator()))) {
           problems.add(
-              "quotas[" + i + "]", "tenant \"" + q.tenant() + "\" has two quotas of one kind");
+              "quotas[" + i + "]",
+              "expected one quota of tenant \""
+                  + q.tenant()
+                  + "\" for "
+                  + (q.accelerator().isEmpty() ? "all accelerators" : q.accelerator())
+                  + ", but there are two; keep one");
         }
       }
       for (int i = 0; i < reserved.size(); i++) {
         if (reserved.get(i).chips() < 0) {
           problems.add(
               "reserved[" + i + "].chips",
-              "expected 0 or more, but was " + reserved.get(i).chips());
+              "expected 0 or more, but was " + reserved.get(i).chips() + "; drop it for none");
         }
       }
-      if (disruption.slices() < 0 || disruption.chipSeconds() < 0 || disruption.tenants() < 0) {
-        problems.add("disruption", "expected 0 or more, but was " + disruption);
-      }
-      permissions.forEach(
-          (request, p) -> {
-            if (p.withinPod() && !p.move()) {
-              problems.add(
-                  "permissions." + request,
-                  "withinPod limits moves, but moving is not allowed; allow it or drop withinPod");
-            }
-          });
+      checkLimit(problems, "disruption.slices", disruption.slices());
+      checkLimit(problems, "disruption.chipSeconds", disruption.chipSeconds());
+      checkLimit(problems, "disruption.tenants", disruption.tenants());
+      checkPermission(problems, "defaultPermission", defaultPermission);
+      permissions.forEach((request, p) -> checkPermission(problems, "permissions." + request, p));
       problems.throwIfAny("planning rules");
       return new PlanningRules(this);
+    }
+
+    private static void checkLimit(Problems problems, String path, long value) {
+      if (value < 0) {
+        problems.add(
+            path, "expected 0 or more, but was " + value + "; Long.MAX_VALUE is without limit");
+      }
+    }
+
+    private static void checkPermission(Problems problems, String path, Permission permission) {
+      if (permission.withinPod() && !permission.move()) {
+        problems.add(
+            path,
+            "expected withinPod only where moves are allowed, but was "
+                + permission
+                + "; allow moves or drop withinPod");
+      }
     }
   }
 }

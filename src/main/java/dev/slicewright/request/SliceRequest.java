@@ -10,7 +10,9 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.Set;
 import java.util.TreeMap;
+import java.util.TreeSet;
 
 /**
  * What one job wants: one slice, or several equal ones (multislice). Immutable, safe to share.
@@ -140,11 +142,11 @@ public final class SliceRequest {
   }
 
   /**
-   * Labels that the pod must not have with these values.
+   * Labels that the pod must not have with any of these values.
    *
-   * @return an unmodifiable map in key order
+   * @return an unmodifiable map in key order, its values sorted, unmodifiable and not empty
    */
-  public Map<String, String> forbiddenLabels() {
+  public Map<String, Set<String>> forbiddenLabels() {
     return b.forbidden;
   }
 
@@ -220,7 +222,8 @@ public final class SliceRequest {
     private long priority;
     private String tenant = "";
     private Map<String, String> required = Map.of();
-    private Map<String, String> forbidden = Map.of();
+    private Map<String, Set<String>> forbidden = Map.of();
+    private List<String> conflicts = List.of(); // labels required with a second value
     private String pod = "";
     private String gang = "";
     private Spread spread = Spread.any();
@@ -245,6 +248,7 @@ public final class SliceRequest {
       c.tenant = tenant;
       c.required = required;
       c.forbidden = forbidden;
+      c.conflicts = conflicts;
       c.pod = pod;
       c.gang = gang;
       c.spread = spread;
@@ -387,33 +391,48 @@ public final class SliceRequest {
     }
 
     /**
-     * Requires a label of the pod.
+     * Requires a label of the pod; each further one is required too.
      *
      * @param key the label
      * @param value the value that it must have
      * @return this
      */
     public Builder requireLabel(String key, String value) {
-      required = plus(required, key, value);
+      TreeMap<String, String> more = new TreeMap<>(required);
+      String before =
+          more.putIfAbsent(
+              Objects.requireNonNull(key, "key"), Objects.requireNonNull(value, "value"));
+      if (before != null && !before.equals(value)) {
+        List<String> both = new ArrayList<>(conflicts);
+        both.add(
+            "expected one value of "
+                + key
+                + ", but was both \""
+                + before
+                + "\" and \""
+                + value
+                + "\"; a pod has one value of a label: drop one");
+        conflicts = List.copyOf(both);
+      }
+      required = Collections.unmodifiableMap(more);
       return this;
     }
 
     /**
-     * Forbids a label of the pod.
+     * Forbids a value of a label of the pod; each further one is forbidden too.
      *
      * @param key the label
-     * @param value the value that it must not have
+     * @param value a value that it must not have
      * @return this
      */
     public Builder forbidLabel(String key, String value) {
-      forbidden = plus(forbidden, key, value);
+      TreeMap<String, Set<String>> more = new TreeMap<>(forbidden);
+      TreeSet<String> values =
+          new TreeSet<>(more.getOrDefault(Objects.requireNonNull(key, "key"), Set.of()));
+      values.add(Objects.requireNonNull(value, "value"));
+      more.put(key, Collections.unmodifiableSet(values));
+      forbidden = Collections.unmodifiableMap(more);
       return this;
-    }
-
-    private static Map<String, String> plus(Map<String, String> map, String key, String value) {
-      TreeMap<String, String> more = new TreeMap<>(map);
-      more.put(Objects.requireNonNull(key, "key"), Objects.requireNonNull(value, "value"));
-      return Collections.unmodifiableMap(more);
     }
 
     /**
@@ -458,7 +477,8 @@ public final class SliceRequest {
     public SliceRequest build() {
       Problems problems = new Problems();
       if (id.isEmpty() || id.length() > 253) {
-        problems.add("id", "expected 1 to 253 characters, but had " + id.length());
+        problems.add(
+            "id", "expected 1 to 253 characters, but had " + id.length() + "; choose another id");
       }
       List<Shape> read = new ArrayList<>();
       HashSet<Shape> seen = new HashSet<>();
@@ -470,7 +490,8 @@ public final class SliceRequest {
           read.add(shape);
           // Without turning, the order of extents is part of what is wanted.
           if (!seen.add(mayTurn ? shape.sorted() : shape)) {
-            problems.add(path, "shape " + shape + " is listed twice; remove one");
+            problems.add(
+                path, "expected each shape once, but " + shape + " is listed twice; remove one");
           }
         } catch (InvalidInputException e) {
           problems.add(path, e.problems().get(0).message());
@@ -480,15 +501,38 @@ public final class SliceRequest {
         problems.add(
             "shapes",
             chipsSet
-                ? "expected shapes or a number of chips, not both"
-                : "expected a shape, several shapes, or a number of chips");
+                ? "expected shapes or a number of chips, but both were set; drop one"
+                : "expected a shape, several shapes, or a number of chips, but nothing was set; call"
+                    + " shape or chips");
       }
       if (chipsSet && (chips < 1 || chips > 1L << 40)) {
-        problems.add("chips", "expected 1 or more chips (at most 2^40), but was " + chips);
+        problems.add("chips", "expected 1 to 2^40 chips of each slice, but was " + chips);
       }
       if (slices < 1 || slices > MAX_SLICES) {
-        problems.add("slices", "expected 1 to " + MAX_SLICES + ", but was " + slices);
+        problems.add(
+            "slices",
+            "expected 1 to " + MAX_SLICES + ", but was " + slices + "; split a larger request");
       }
+      for (int i = 0; i < accelerators.size(); i++) {
+        if (accelerators.get(i).isEmpty()) {
+          problems.add(
+              "accelerators[" + i + "]",
+              "expected a name such as v5p, but it was empty; name none for any accelerator");
+        }
+      }
+      conflicts.forEach(text -> problems.add("requiredLabels", text));
+      required.forEach(
+          (key, value) -> {
+            if (forbidden.getOrDefault(key, Set.of()).contains(value)) {
+              problems.add(
+                  "forbiddenLabels",
+                  "expected other values of "
+                      + key
+                      + " than the required one, but \""
+                      + value
+                      + "\" is both required and forbidden; drop one");
+            }
+          });
       problems.throwIfAny("request " + id);
       Builder frozen = copy();
       frozen.shapes = List.copyOf(read);

@@ -38,13 +38,15 @@ public record Spread(Kind kind, int max, String label) {
           "spread",
           "spread",
           kind == Kind.AT_MOST
-              ? "expected at most 1 or more slices a domain, but was " + max
-              : kind
-                  + " takes neither a number nor a label, but was "
+              ? "AT_MOST expects 1 or more slices of a failure domain, but was "
                   + max
-                  + ", \""
+                  + "; use Spread.atMost(1, label) for one each"
+              : kind
+                  + " expects neither a number nor a label, but was "
+                  + max
+                  + " and \""
                   + label
-                  + "\"");
+                  + "\"; only Spread.atMost takes them");
     }
   }
 

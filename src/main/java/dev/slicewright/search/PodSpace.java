@@ -8,6 +8,7 @@ import dev.slicewright.topology.Slicing;
 import dev.slicewright.topology.TpuTopology;
 import java.time.Instant;
 import java.util.SplittableRandom;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -105,12 +106,31 @@ public abstract class PodSpace {
   public abstract @Nullable Spot find(int want, @Nullable SplittableRandom random);
 
   /**
+   * The place for a want that leaves most room for what may come later, for one slice on its own.
+   *
+   * @param want a want's number; -1 finds nothing
+   * @return the place, or null if there is none; deterministic
+   */
+  public @Nullable Spot findOnline(int want) {
+    return find(want, null);
+  }
+
+  /**
    * Whether any place would serve a want now.
    *
    * @param want a want's number
    * @return true if {@link #find} would find one
    */
   public abstract boolean fits(int want);
+
+  /**
+   * Lists every place that would serve a want now; for whole cubes of an optical pod, every usable
+   * cube as a footprint of its own.
+   *
+   * @param want a want's number
+   * @param action receives footprints in a fixed order
+   */
+  public abstract void forEachCandidate(int want, Consumer<Footprint> action);
 
   /**
    * Takes a place; its cells must be free.
@@ -135,21 +155,37 @@ public abstract class PodSpace {
   public abstract void setTaken(Footprint footprint, boolean taken);
 
   /**
-   * Whether a place uses any of the given spot's cells; for ruin steps.
-   *
-   * @param a a place
-   * @param b another
-   * @return true if they touch or lie near each other, as the space sees fit
-   */
-  public abstract boolean near(Spot a, Spot b);
-
-  /**
-   * A place in the neighbourhood of which to ruin: an unused one if there is any.
+   * A random neighbourhood in which to ruin, around unused room if there is any.
    *
    * @param random the source of chance
    * @return a predicate on spots of this space: whether a spot lies in the neighbourhood
    */
   public abstract java.util.function.Predicate<Spot> window(SplittableRandom random);
+
+  /**
+   * The cells that some place of a want covers now.
+   *
+   * @param want a want's number; -1 covers nothing
+   * @return the cells
+   */
+  public CellSet coverage(int want) {
+    boolean[] covered = new boolean[topology.cellCount()];
+    forEachCandidate(
+        want,
+        f -> {
+          for (int cell : topology.cells(f)) {
+            covered[cell] = true;
+          }
+        });
+    int n = 0;
+    int[] cells = new int[covered.length];
+    for (int cell = 0; cell < covered.length; cell++) {
+      if (covered[cell]) {
+        cells[n++] = cell;
+      }
+    }
+    return CellSet.empty(covered.length).with(java.util.Arrays.copyOf(cells, n));
+  }
 
   /**
    * Cells free for a want that needs nothing special: neither taken, failed, cordoned nor held.

@@ -2,6 +2,8 @@ package dev.slicewright.topology;
 
 import dev.slicewright.InvalidInputException;
 import dev.slicewright.Problems;
+import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
 import java.util.Objects;
@@ -28,9 +30,26 @@ public final class AcceleratorType {
    * @param memoryGb host memory in GB, 0 if not known
    */
   public record MachineType(String name, int chips, int vcpus, int memoryGb) {
-    /** Checks for null. */
+    /**
+     * Checks the components.
+     *
+     * @throws InvalidInputException if the name is empty or a number is out of range
+     */
     public MachineType {
       Objects.requireNonNull(name, "name");
+      if (name.isEmpty() || chips < 1 || vcpus < 0 || memoryGb < 0) {
+        throw new InvalidInputException(
+            "machine type",
+            "machine",
+            "expected a name, 1 chip or more, and figures of 0 (not known) or more, but was \""
+                + name
+                + "\", "
+                + chips
+                + ", "
+                + vcpus
+                + ", "
+                + memoryGb);
+      }
     }
   }
 
@@ -208,7 +227,12 @@ public final class AcceleratorType {
     return KNOWN.stream().filter(type -> type.name().equals(wanted)).findFirst();
   }
 
-  /** An accelerator-type name taken apart. Immutable, safe to share. */
+  /**
+   * An accelerator-type name taken apart. Immutable, safe to share.
+   *
+   * @param type the accelerator
+   * @param chips chips of the slice, 1 or more
+   */
   public record TypeName(AcceleratorType type, long chips) {}
 
   /**
@@ -324,6 +348,17 @@ public final class AcceleratorType {
    */
   public int cubeEdge() {
     return b.cubeEdge;
+  }
+
+  /**
+   * Optical links that leave a cube, one from each chip of its six faces: what the optical switches
+   * serve for it. Source for v4: notes on the TPUv4 papers (glennklockwood.com, "TPUv4"): 16 on
+   * each face; v5p and TPU7x have the same cube.
+   *
+   * @return 96 on v4, v5p and TPU7x; 0 where there are no cubes
+   */
+  public int opticalLinksPerCube() {
+    return 6 * b.cubeEdge * b.cubeEdge;
   }
 
   /**
@@ -456,6 +491,7 @@ public final class AcceleratorType {
     private final String name;
     private Shape podDims = Shape.of(1, 1, 1);
     private Shape hostTile = Shape.of(1, 1, 1);
+    private boolean hostSet;
     private Shape physicalHostTile = Shape.of(1, 1, 1);
     private boolean physicalSet;
     private int cubeEdge;
@@ -470,6 +506,7 @@ public final class AcceleratorType {
     private int hbmGib;
     private double bf16Tflops;
     private int iciLinks;
+    private boolean iciLinksSet;
     private double iciLinkBytesPerSecond;
     private double dcnGbit;
     private List<MachineType> machines = List.of();
@@ -483,6 +520,7 @@ public final class AcceleratorType {
       Builder c = new Builder(name);
       c.podDims = podDims;
       c.hostTile = hostTile;
+      c.hostSet = hostSet;
       c.physicalHostTile = physicalHostTile;
       c.physicalSet = physicalSet;
       c.cubeEdge = cubeEdge;
@@ -497,6 +535,7 @@ public final class AcceleratorType {
       c.hbmGib = hbmGib;
       c.bf16Tflops = bf16Tflops;
       c.iciLinks = iciLinks;
+      c.iciLinksSet = iciLinksSet;
       c.iciLinkBytesPerSecond = iciLinkBytesPerSecond;
       c.dcnGbit = dcnGbit;
       c.machines = machines;
@@ -538,13 +577,14 @@ public final class AcceleratorType {
     }
 
     /**
-     * Sets the chips of one host along each axis.
+     * Sets the chips of one host along each axis; the default is one chip.
      *
      * @param value of the pod's rank
      * @return this
      */
     public Builder hostTile(Shape value) {
       hostTile = Objects.requireNonNull(value, "hostTile");
+      hostSet = true;
       return this;
     }
 
@@ -655,13 +695,14 @@ public final class AcceleratorType {
     }
 
     /**
-     * Sets the ICI links of a chip.
+     * Sets the ICI links of a chip; the default is two along each axis.
      *
      * @param value 0 or more
      * @return this
      */
     public Builder iciLinksPerChip(int value) {
       iciLinks = value;
+      iciLinksSet = true;
       return this;
     }
 
@@ -697,8 +738,9 @@ public final class AcceleratorType {
      * @return this
      */
     public Builder machine(String machine, int chips, int vcpus, int memoryGb) {
-      List<MachineType> more = new java.util.ArrayList<>(machines);
+      List<MachineType> more = new ArrayList<>(machines);
       more.add(new MachineType(machine, chips, vcpus, memoryGb));
+      more.sort(Comparator.comparingInt(MachineType::chips));
       machines = List.copyOf(more);
       return this;
     }
@@ -714,33 +756,78 @@ public final class AcceleratorType {
       if (name.isEmpty() || !name.matches("[a-z0-9][-a-z0-9_.]*")) {
         problems.add("name", "expected letters, digits, '-', '_' or '.', but was \"" + name + "\"");
       }
+      if (!hostSet) {
+        hostTile = podDims.rank() == 2 ? Shape.of(1, 1) : Shape.of(1, 1, 1);
+      }
       if (!physicalSet) {
         physicalHostTile = hostTile;
       }
       if (hostTile.rank() != podDims.rank() || physicalHostTile.rank() != podDims.rank()) {
         problems.add(
-            "hostTile", "expected " + podDims.rank() + " extents, as podDims, but was " + hostTile);
+            "hostTile",
+            "expected "
+                + podDims.rank()
+                + " extents, as podDims, but was "
+                + hostTile
+                + ", and physical "
+                + physicalHostTile);
+      } else {
+        if (!divides(hostTile, podDims)) {
+          problems.add("hostTile", "must divide the pod " + podDims + ", but was " + hostTile);
+        }
+        if (!divides(hostTile, physicalHostTile) || !divides(physicalHostTile, podDims)) {
+          problems.add(
+              "physicalHostTile",
+              "must be whole hosts of "
+                  + hostTile
+                  + " and divide the pod "
+                  + podDims
+                  + ", but was "
+                  + physicalHostTile);
+        }
+      }
+      for (Shape shape : boxShapes) {
+        if (shape.rank() != podDims.rank()) {
+          problems.add(
+              "boxShapes", "expected " + podDims.rank() + " extents, as podDims, but was " + shape);
+        }
+      }
+      if (!iciLinksSet) {
+        iciLinks = 2 * podDims.rank();
       }
       if (cubeEdge != 0 && cubeEdge != 4) {
         problems.add("cubeEdge", "expected 0 (no cubes) or 4, but was " + cubeEdge);
       }
       if (cubeEdge == 4 && (podDims.rank() != 3 || maxCubes < 1)) {
         problems.add("maxCubes", "cubes need 3-D pods and maxCubes of 1 or more: " + maxCubes);
+      } else if (cubeEdge == 4
+          && (podDims.x() % 4 != 0 || podDims.y() % 4 != 0 || podDims.z() % 4 != 0)) {
+        problems.add("podDims", "expected whole cubes of 4x4x4, but was " + podDims);
+      } else if (cubeEdge == 0 && maxCubes != 0) {
+        problems.add("maxCubes", "expected 0 without cubes, but was " + maxCubes);
       }
       if (tensorCores < 1 || sparseCores < 0) {
         problems.add("coresPerChip", "expected 1 or more: " + tensorCores + ", " + sparseCores);
       }
       if (hbmGib < 0
           || iciLinks < 0
-          || !(bf16Tflops >= 0)
-          || !(iciLinkBytesPerSecond >= 0)
-          || !(dcnGbit >= 0)) {
-        problems.add("figures", "expected 0 (not known) or more");
+          || !isFigure(bf16Tflops)
+          || !isFigure(iciLinkBytesPerSecond)
+          || !isFigure(dcnGbit)) {
+        problems.add("figures", "expected finite numbers, 0 (not known) or more");
       }
       problems.throwIfAny("accelerator type " + name);
       Builder frozen = copy();
       frozen.typeCountsCores = typeCountsCores && tensorCores > 1; // else the names are the same
       return new AcceleratorType(frozen);
+    }
+
+    private static boolean isFigure(double value) {
+      return value >= 0 && value < Double.POSITIVE_INFINITY;
+    }
+
+    private static boolean divides(Shape tile, Shape whole) {
+      return whole.x() % tile.x() == 0 && whole.y() % tile.y() == 0 && whole.z() % tile.z() == 0;
     }
   }
 }

@@ -185,7 +185,6 @@ public final class CellSet {
       int w = (cell >>> 6) & (CHUNK_WORDS - 1);
       long bit = 1L << cell;
       long before = copy[c][w];
-      Objects.checkIndex(cell, size);
       long after = add ? before | bit : before & ~bit;
       if (after != before) {
         copy[c][w] = after;

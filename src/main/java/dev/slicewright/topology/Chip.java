@@ -23,6 +23,15 @@ public record Chip(int x, int y, int z) {
     };
   }
 
+  /**
+   * Different for any two chips of a pod. The one of records would put some sixty chips of a large
+   * pod on every value.
+   */
+  @Override
+  public int hashCode() {
+    return (x + (y << 6) + (z << 14)) * 0x9E3779B9;
+  }
+
   @Override
   public String toString() {
     return "(" + x + "," + y + "," + z + ")";

@@ -1,8 +1,9 @@
 package dev.slicewright.topology;
 
 /**
- * The number of a host in its pod: x fastest, then y, then z over the grid of host tiles; on pods
- * of named hosts, their order in the builder. Immutable, safe to share.
+ * The number of a host in its pod: x fastest, then y, then z over the grid of host tiles, on
+ * optical pods cube by cube; on pods of named hosts, their order in the builder. Immutable, safe to
+ * share.
  *
  * @param index from 0 to {@link TpuTopology#hostCount()} - 1
  */

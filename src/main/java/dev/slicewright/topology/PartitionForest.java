@@ -12,6 +12,8 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The partitions of one pod: a forest in which smaller ones nest in larger ones. Immutable, safe to
@@ -30,9 +32,11 @@ public final class PartitionForest {
   private final int[] firstCells;
   private final int[] cellCounts;
   private final int[] depths;
-  private final Footprint.@org.jspecify.annotations.Nullable Box[] boxes;
+  private final Footprint.@Nullable Box[] boxes;
   private final List<PartitionId> roots;
   private final Map<String, PartitionId> byName;
+  private final List<PartitionId> ids;
+  private final Map<Shape, List<PartitionId>> byShape;
 
   private PartitionForest(
       String[] names,
@@ -40,7 +44,7 @@ public final class PartitionForest {
       int[] parents,
       int[] firstCells,
       int[] cellCounts,
-      Footprint.@org.jspecify.annotations.Nullable Box[] boxes) {
+      Footprint.@Nullable Box[] boxes) {
     this.names = names;
     this.shapes = shapes;
     this.parents = parents;
@@ -50,12 +54,16 @@ public final class PartitionForest {
     int n = names.length;
     List<List<PartitionId>> kids = new ArrayList<>(n);
     List<PartitionId> tops = new ArrayList<>();
+    List<PartitionId> all = new ArrayList<>(n);
+    Map<Shape, List<PartitionId>> shaped = new HashMap<>();
     this.byName = new HashMap<>(2 * n);
     this.depths = new int[n];
     for (int i = 0; i < n; i++) {
       kids.add(new ArrayList<>(2));
       PartitionId id = new PartitionId(i);
       byName.put(names[i], id);
+      all.add(id);
+      shaped.computeIfAbsent(shapes[i].sorted(), s -> new ArrayList<>()).add(id);
       if (parents[i] < 0) {
         tops.add(id);
       } else {
@@ -63,13 +71,22 @@ public final class PartitionForest {
         depths[i] = depths[parents[i]] + 1;
       }
     }
+    this.ids = List.copyOf(all);
+    shaped.replaceAll((shape, list) -> List.copyOf(list));
+    this.byShape = shaped;
     kids.replaceAll(List::copyOf);
     this.children = List.copyOf(kids);
     this.roots = List.copyOf(tops);
   }
 
   /** A node while a forest is generated. */
-  record Draft(String name, Shape shape, int parent, int firstCell, int cells, Footprint.Box box) {}
+  record Draft(
+      String name,
+      Shape shape,
+      int parent,
+      int firstCell,
+      int cells,
+      Footprint.@Nullable Box box) {}
 
   static PartitionForest generated(List<Draft> drafts) {
     int n = drafts.size();
@@ -78,7 +95,7 @@ public final class PartitionForest {
     int[] parents = new int[n];
     int[] first = new int[n];
     int[] counts = new int[n];
-    Footprint.Box[] boxes = new Footprint.Box[n];
+    Footprint.@Nullable Box[] boxes = new Footprint.@Nullable Box[n];
     for (int i = 0; i < n; i++) {
       Draft draft = drafts.get(i);
       names[i] = draft.name();
@@ -95,14 +112,20 @@ public final class PartitionForest {
    * Checks what a platform lists and finds the order of hosts in which every partition is
    * consecutive.
    *
+   * @param problems what is wrong with the list so far
    * @param hostCount hosts of the pod
    * @param chipsPerHost chips of a host
    * @param specs what the platform lists
+   * @param boxOf the box that the hosts of a sound partition fill, if they do
    * @param hostOrderOut receives the hosts in cell order
    */
   static PartitionForest listed(
-      int hostCount, int chipsPerHost, List<PartitionSpec> specs, int[] hostOrderOut) {
-    Problems problems = new Problems();
+      Problems problems,
+      int hostCount,
+      int chipsPerHost,
+      List<PartitionSpec> specs,
+      Function<PartitionSpec, Footprint.@Nullable Box> boxOf,
+      int[] hostOrderOut) {
     Set<String> seen = new HashSet<>();
     List<Integer> order = new ArrayList<>();
     for (int i = 0; i < specs.size(); i++) {
@@ -117,6 +140,10 @@ public final class PartitionForest {
       }
       if (spec.hosts().stream().anyMatch(h -> h.index() < 0 || h.index() >= hostCount)) {
         problems.add(path + ".hosts", "expected hosts from 0 to " + (hostCount - 1));
+      } else if (spec.shape().chips() % chipsPerHost != 0) {
+        problems.add(
+            path + ".shape",
+            "expected whole hosts of " + chipsPerHost + " chips, but was " + spec.shape());
       } else if (spec.shape().chips() != (long) hosts.size() * chipsPerHost) {
         problems.add(
             path + ".hosts",
@@ -147,7 +174,8 @@ public final class PartitionForest {
               "partitions[" + order.get(k) + "].hosts",
               "partition "
                   + spec.id()
-                  + " lies in two parents; each partition must lie inside one larger one");
+                  + " overlaps another without lying inside it, or lies in two parents; each"
+                  + " partition must lie inside one larger one");
           break;
         }
       }
@@ -210,11 +238,14 @@ public final class PartitionForest {
     }
     String[] names = new String[n];
     Shape[] shapes = new Shape[n];
+    Footprint.@Nullable Box[] boxes = new Footprint.@Nullable Box[n];
     for (int k = 0; k < n; k++) {
-      names[k] = specs.get(order.get(k)).id();
-      shapes[k] = specs.get(order.get(k)).shape();
+      PartitionSpec spec = specs.get(order.get(k));
+      names[k] = spec.id();
+      shapes[k] = spec.shape();
+      boxes[k] = boxOf.apply(spec);
     }
-    return new PartitionForest(names, shapes, parent, first, count, new Footprint.Box[n]);
+    return new PartitionForest(names, shapes, parent, first, count, boxes);
   }
 
   /**
@@ -224,6 +255,35 @@ public final class PartitionForest {
    */
   public int size() {
     return names.length;
+  }
+
+  /**
+   * Every partition, in order.
+   *
+   * @return an unmodifiable list
+   */
+  public List<PartitionId> ids() {
+    return ids;
+  }
+
+  /**
+   * The partitions of a shape, in order.
+   *
+   * @param shape a shape in any order of its extents
+   * @return an unmodifiable list, perhaps empty
+   */
+  public List<PartitionId> ofShape(Shape shape) {
+    return byShape.getOrDefault(shape.sorted(), List.of());
+  }
+
+  /**
+   * The number of the smallest partition around a partition.
+   *
+   * @param id the partition
+   * @return its parent's number, or -1 for a root
+   */
+  public int parentIndex(PartitionId id) {
+    return parents[check(id)];
   }
 
   /**
@@ -317,7 +377,8 @@ public final class PartitionForest {
   }
 
   /**
-   * Where a partition lies, if the pod's coordinates are known.
+   * Where a partition lies, if the pod's coordinates are known and its hosts fill a box of its
+   * shape.
    *
    * @param id the partition
    * @return its box, or empty

@@ -85,7 +85,7 @@ public final class Shape implements Comparable<Shape> {
 
   private static void check(int x, int y, int z, String shown) {
     if (x < 1 || y < 1 || z < 1 || x > MAX_EXTENT || y > MAX_EXTENT || z > MAX_EXTENT) {
-      throw malformed(shown, "every extent must be from 1 to " + MAX_EXTENT);
+      throw malformed(shown, "expected every extent to be from 1 to " + MAX_EXTENT);
     }
   }
 

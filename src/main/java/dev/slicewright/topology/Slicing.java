@@ -37,8 +37,9 @@ public sealed interface Slicing {
   /**
    * Only the partitions that the platform lists; they nest. Immutable, safe to share.
    *
-   * @param partitions what the platform lists; empty to halve the pod down to one chip, longest
-   *     axis first (16x16, 8x16, 8x8, … 2x2, 1x1): the shapes of v5e and v6e
+   * @param partitions what the platform lists; empty to halve the pod, longest axis first: on 2-D
+   *     pods down to one chip (16x16, 8x16, 8x8, … 2x2, 1x1: the shapes of v5e and v6e), on 3-D
+   *     pods down to one host
    */
   record NestedPartitions(List<PartitionSpec> partitions) implements Slicing {
     /** Copies the list. */

@@ -10,7 +10,6 @@ import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
-import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.function.IntConsumer;
 import org.jgrapht.Graph;
@@ -39,6 +38,7 @@ public final class TpuTopology {
   /** The most cubes of an optical pod. */
   public static final int MAX_CUBES = 4096;
 
+  private static final Axis[] AXES = Axis.values(); // values() copies each time
   private static final int EDGE = 4;
   private static final int CUBE_CHIPS = EDGE * EDGE * EDGE;
 
@@ -68,7 +68,7 @@ public final class TpuTopology {
     this.dims = Objects.requireNonNull(b.dims);
     this.hostTile = b.hostTile;
     this.physicalHostTile = b.physicalHostTile;
-    this.wraps = b.wraps.clone();
+    this.wraps = b.effectiveWraps.clone();
     this.slicing = b.slicing;
     this.hostNames = List.copyOf(b.hostNames);
     this.cubeNames = List.copyOf(b.cubeNames);
@@ -90,7 +90,9 @@ public final class TpuTopology {
           slicing instanceof Slicing.NestedPartitions nested
               ? nested.partitions()
               : ((Slicing.OpticalCubes) slicing).partitions();
-      this.cellTile = listed.isEmpty() && !optical ? unit(dims.rank()) : hostTile;
+      // Slices smaller than a host are known on 2-D pods only.
+      boolean toChips = listed.isEmpty() && dims.rank() == 2;
+      this.cellTile = toChips ? unit(2) : hostTile;
       this.cellGrid = divide(dims, cellTile);
       int cells = (int) (dims.chips() / cellTile.chips());
       int[] first = new int[cells];
@@ -111,16 +113,20 @@ public final class TpuTopology {
                 next);
           }
         } else {
-          halve(drafts, "", -1, new Chip(0, 0, 0), dims, unit(dims.rank()), first, next);
+          halve(drafts, "", -1, new Chip(0, 0, 0), dims, cellTile, first, next);
         }
         made = PartitionForest.generated(drafts);
       } else {
         List<PartitionSpec> specs = new ArrayList<>(listed);
+        Problems problems = new Problems();
+        checkShapes(problems, specs);
         if (optical) {
-          addMissingCubes(specs);
+          addMissingCubes(problems, specs);
         }
         int[] hostOrder = new int[hostCount()];
-        made = PartitionForest.listed(hostCount(), (int) hostTile.chips(), specs, hostOrder);
+        made =
+            PartitionForest.listed(
+                problems, hostCount(), (int) hostTile.chips(), specs, this::boxOf, hostOrder);
         for (int cell = 0; cell < cells; cell++) {
           first[cell] = chipIndex(originOf(new HostId(hostOrder[cell])));
         }
@@ -146,6 +152,9 @@ public final class TpuTopology {
           shapes.add(shape.sorted());
         }
       }
+      if (slicing instanceof Slicing.OpticalCubes cubes && cubes.boxesInCube()) {
+        addBoxesOfCube(shapes);
+      }
       this.subShapes = List.copyOf(shapes);
     }
     this.hash = Objects.hash(accelerator, dims, hostTile, slicing, coordinatesKnown);
@@ -165,6 +174,7 @@ public final class TpuTopology {
 
   /**
    * Halves a box down to a leaf, longest axis first (x before y before z); 2x2 falls into chips.
+   * Parts of a named box are named by the path to them, others by where they lie.
    */
   private void halve(
       List<PartitionForest.Draft> out,
@@ -178,8 +188,8 @@ public final class TpuTopology {
     int me = out.size();
     int firstCell = nextCell[0];
     long cells = extents.chips() / leaf.chips();
-    Footprint.Box box = new Footprint.Box(origin, extents);
-    String own = name.isEmpty() ? extents.toString() : name;
+    Footprint.Box box = coordinatesKnown ? new Footprint.Box(origin, extents) : null;
+    String own = name.isEmpty() ? extents + "@" + join(origin, extents.rank()) : name;
     out.add(new PartitionForest.Draft(own, extents, parent, firstCell, (int) cells, box));
     if (cells == 1) {
       chipOfCellOut[nextCell[0]++] = chipIndex(origin);
@@ -210,25 +220,89 @@ public final class TpuTopology {
       for (int y = 0; y < extents.y(); y += child.y()) {
         for (int x = 0; x < extents.x(); x += child.x()) {
           Chip at = new Chip(origin.x() + x, origin.y() + y, origin.z() + z);
-          String sub = (name.isEmpty() ? "" : name + "/") + child + "." + n++;
-          if (name.isEmpty()) {
-            sub = child + "@" + at.x() + "." + at.y();
-          }
+          String sub = name.isEmpty() ? "" : name + "/" + child + "." + n++;
           halve(out, sub, me, at, child, leaf, chipOfCellOut, nextCell);
         }
       }
     }
   }
 
+  private static String join(Chip at, int rank) {
+    return at.x() + "." + at.y() + (rank == 2 ? "" : "." + at.z());
+  }
+
   private static Shape shape(int rank, int x, int y, int z) {
     return rank == 2 ? Shape.of(x, y) : Shape.of(x, y, z);
   }
 
+  /** Every box of whole hosts inside a cube, the cube itself left out. */
+  private void addBoxesOfCube(Set<Shape> out) {
+    for (int z = hostTile.z(); z <= EDGE; z += hostTile.z()) {
+      for (int y = hostTile.y(); y <= EDGE; y += hostTile.y()) {
+        for (int x = hostTile.x(); x <= EDGE; x += hostTile.x()) {
+          Shape box = Shape.of(x, y, z);
+          if (box.chips() < CUBE_CHIPS) {
+            out.add(box.sorted());
+          }
+        }
+      }
+    }
+  }
+
+  private void checkShapes(Problems problems, List<PartitionSpec> specs) {
+    for (int i = 0; i < specs.size(); i++) {
+      Shape shape = specs.get(i).shape();
+      String path = "partitions[" + i + "].shape";
+      if (shape.rank() != dims.rank()) {
+        problems.add(path, "expected " + dims.rank() + " extents, as the pod, but was " + shape);
+      } else if (isOptical() && shape.sorted().z() > EDGE) {
+        problems.add(path, "a partition lies inside one 4x4x4 cube, but was " + shape);
+      }
+    }
+  }
+
+  /** The box that the hosts of a partition fill, or null if they fill none of its shape. */
+  private Footprint.@Nullable Box boxOf(PartitionSpec spec) {
+    if (!coordinatesKnown) {
+      return null;
+    }
+    int[] origin = new int[3];
+    int[] extents = new int[3];
+    long volume = 1;
+    for (Axis axis : Axis.values()) {
+      int tile = hostTile.get(axis);
+      boolean[] taken = new boolean[hostGrid.get(axis)];
+      for (HostId host : spec.hosts()) {
+        taken[originOf(host).get(axis) / tile] = true;
+      }
+      int length = 0;
+      int starts = 0;
+      for (int i = 0; i < taken.length; i++) {
+        if (taken[i]) {
+          length++;
+          boolean continued = i > 0 ? taken[i - 1] : wraps(axis) && taken[taken.length - 1];
+          if (!continued) {
+            starts++;
+            origin[axis.ordinal()] = i * tile;
+          }
+        }
+      }
+      if (starts > 1) {
+        return null;
+      }
+      extents[axis.ordinal()] = length * tile;
+      volume *= length;
+    }
+    Shape filled = shape(dims.rank(), extents[0], extents[1], extents[2]);
+    return volume == spec.hosts().size() && filled.sorted().equals(spec.shape().sorted())
+        ? new Footprint.Box(new Chip(origin[0], origin[1], origin[2]), filled)
+        : null;
+  }
+
   /** A cube that the platform does not list as a partition is added under its own name. */
-  private void addMissingCubes(List<PartitionSpec> specs) {
+  private void addMissingCubes(Problems problems, List<PartitionSpec> specs) {
     Set<String> names = new HashSet<>();
     boolean[] listed = new boolean[cubeCount()];
-    Problems problems = new Problems();
     for (int i = 0; i < specs.size(); i++) {
       PartitionSpec spec = specs.get(i);
       names.add(spec.id());
@@ -246,7 +320,6 @@ public final class TpuTopology {
         listed[spec.hosts().get(0).index() / hostsPerCube] = true;
       }
     }
-    problems.throwIfAny("partitions");
     for (int c = 0; c < listed.length; c++) {
       if (!listed[c]) {
         List<HostId> hosts = new ArrayList<>();
@@ -364,7 +437,7 @@ public final class TpuTopology {
    * @return a new builder
    */
   public static Builder torusBuilder(int x, int y, int z) {
-    return new Builder("torus", new int[] {x, y, z}, AcceleratorType.builder("torus"));
+    return new Builder(x, y, z);
   }
 
   /**
@@ -375,7 +448,7 @@ public final class TpuTopology {
    * @return a new builder
    */
   public static Builder torusBuilder(int x, int y) {
-    return new Builder("torus", new int[] {x, y}, AcceleratorType.builder("torus"));
+    return new Builder(x, y);
   }
 
   /**
@@ -633,6 +706,35 @@ public final class TpuTopology {
         hx * hostTile.x(), rest % hostGrid.y() * hostTile.y(), rest / hostGrid.y() * hostTile.z());
   }
 
+  /**
+   * The hosts that share a physical machine, and so fail together: on v5e and v6e the two {@code
+   * -4t} VMs of 2x2 chips on a machine of 2x4.
+   *
+   * @param host a host of this pod
+   * @return the hosts of its machine, itself among them, ascending; itself alone where coordinates
+   *     are not known
+   */
+  public List<HostId> machineHosts(HostId host) {
+    checkHost(host);
+    if (!coordinatesKnown || physicalHostTile.equals(hostTile)) {
+      return List.of(host);
+    }
+    Chip at = originOf(host);
+    int x0 = at.x() - at.x() % physicalHostTile.x();
+    int y0 = at.y() - at.y() % physicalHostTile.y();
+    int z0 = at.z() - at.z() % physicalHostTile.z();
+    List<HostId> hosts = new ArrayList<>();
+    for (int z = 0; z < physicalHostTile.z(); z += hostTile.z()) {
+      for (int y = 0; y < physicalHostTile.y(); y += hostTile.y()) {
+        for (int x = 0; x < physicalHostTile.x(); x += hostTile.x()) {
+          hosts.add(hostOf(new Chip(x0 + x, y0 + y, z0 + z)));
+        }
+      }
+    }
+    hosts.sort(null);
+    return List.copyOf(hosts);
+  }
+
   private void checkHost(HostId host) {
     if (host.index() < 0 || host.index() >= hostCount()) {
       throw new InvalidInputException(
@@ -702,6 +804,7 @@ public final class TpuTopology {
     if (!isOptical()) {
       checkCube(new CubeId(-1));
     }
+    chipIndex(chip);
     return new CubeId(
         chip.x() / EDGE + cubeGrid.x() * (chip.y() / EDGE + cubeGrid.y() * (chip.z() / EDGE)));
   }
@@ -714,7 +817,10 @@ public final class TpuTopology {
    */
   public CubeId cubeOf(HostId host) {
     checkHost(host);
-    return cubeOf(originOf(host));
+    if (!isOptical()) {
+      checkCube(new CubeId(-1));
+    }
+    return new CubeId(host.index() / hostsPerCube);
   }
 
   /**
@@ -829,83 +935,117 @@ public final class TpuTopology {
   // ---------------------------------------------------------------- legal shapes
 
   /**
-   * Whether the platform can form a shape, in some order of its extents. O(1) on boxes and whole
-   * cubes, O(number of shapes) on partitions.
+   * Whether the platform can form a shape, in some order of its extents: on optical pods slices of
+   * whole cubes if cubes enough were free, anything else if the pod were empty. O(number of listed
+   * shapes).
    *
    * @param shape any shape
-   * @return true if it can, with a pod that is empty and large enough
+   * @return true if it can
    */
   public boolean isLegal(Shape shape) {
-    return whyNotLegal(shape).isEmpty();
+    if (shape.rank() != dims.rank()) {
+      return false;
+    }
+    if (slicing instanceof Slicing.TorusBoxes boxes) {
+      return isListed(boxes, shape) && anyTurnAligns(boxes, shape);
+    }
+    if (slicing instanceof Slicing.OpticalCubes optical && isWholeCubes(shape)) {
+      return shape.chips() / CUBE_CHIPS <= optical.maxCubes();
+    }
+    return subShapes.contains(shape.sorted());
+  }
+
+  private static boolean isListed(Slicing.TorusBoxes boxes, Shape shape) {
+    return (boxes.shapes().isEmpty() || boxes.shapes().contains(shape.sorted()))
+        && (!boxes.powersOfTwo() || isPowersOfTwo(shape));
+  }
+
+  private static boolean isPowersOfTwo(Shape shape) {
+    return Integer.bitCount(shape.x()) == 1
+        && Integer.bitCount(shape.y()) == 1
+        && Integer.bitCount(shape.z()) == 1;
+  }
+
+  private boolean anyTurnAligns(Slicing.TorusBoxes boxes, Shape shape) {
+    int x = shape.x();
+    int y = shape.y();
+    int z = shape.z();
+    boolean flat = aligns(boxes, x, y, z) || aligns(boxes, y, x, z);
+    return flat
+        || shape.rank() == 3
+            && (aligns(boxes, x, z, y)
+                || aligns(boxes, z, x, y)
+                || aligns(boxes, y, z, x)
+                || aligns(boxes, z, y, x));
+  }
+
+  private boolean aligns(Slicing.TorusBoxes boxes, int x, int y, int z) {
+    return x <= dims.x()
+        && y <= dims.y()
+        && z <= dims.z()
+        && (fitsTile(x, y, z) || !boxes.shapes().isEmpty() && fitsInTile(x, y, z));
+  }
+
+  /** Whether a box is made of whole hosts. */
+  private boolean fitsTile(int x, int y, int z) {
+    return x % hostTile.x() == 0 && y % hostTile.y() == 0 && z % hostTile.z() == 0;
+  }
+
+  /** Whether such boxes tile a host. */
+  private boolean fitsInTile(int x, int y, int z) {
+    return hostTile.x() % x == 0 && hostTile.y() % y == 0 && hostTile.z() % z == 0;
   }
 
   /**
    * Why the platform cannot form a shape.
    *
    * @param shape any shape
-   * @return one sentence, or empty if the shape is legal
+   * @return one sentence, or empty if {@link #isLegal}
    */
   public Optional<String> whyNotLegal(Shape shape) {
+    return isLegal(shape) ? Optional.empty() : Optional.of(illegality(shape));
+  }
+
+  private String illegality(Shape shape) {
     if (shape.rank() != dims.rank()) {
-      return Optional.of(
-          shape
-              + " has "
-              + shape.rank()
-              + " extents, but "
-              + accelerator
-              + " is "
-              + dims.rank()
-              + "-D.");
+      return shape
+          + " has "
+          + shape.rank()
+          + " extents, but "
+          + accelerator
+          + " is "
+          + dims.rank()
+          + "-D.";
     }
-    Shape sorted = shape.sorted();
     if (slicing instanceof Slicing.TorusBoxes boxes) {
-      if (!boxes.shapes().isEmpty()) {
-        return boxes.shapes().contains(sorted)
-            ? Optional.empty()
-            : Optional.of(shape + " is not one of " + accelerator + "'s shapes.");
+      if (!boxes.shapes().isEmpty() && !boxes.shapes().contains(shape.sorted())) {
+        return shape + " is not one of the shapes " + platformForms(boxes.shapes()) + ".";
       }
-      if (boxes.powersOfTwo()
-          && (Integer.bitCount(shape.x()) != 1
-              || Integer.bitCount(shape.y()) != 1
-              || Integer.bitCount(shape.z()) != 1)) {
-        return Optional.of(shape + " has an extent that is not a power of two.");
+      if (boxes.powersOfTwo() && !isPowersOfTwo(shape)) {
+        return shape + " has an extent that is not a power of two.";
       }
-      for (Orientation orientation : Orientation.ofRank(shape.rank())) {
-        if (alignment(orientation.extents(shape)).isPresent()) {
-          return Optional.empty();
-        }
-      }
-      return Optional.of(
-          "No turn of "
-              + shape
-              + " is a box of whole "
-              + hostTile
-              + " hosts inside the "
-              + dims
-              + " pod.");
+      return "No turn of "
+          + shape
+          + " is a box of whole "
+          + hostTile
+          + " hosts inside the "
+          + dims
+          + " pod.";
     }
     if (slicing instanceof Slicing.OpticalCubes optical && isWholeCubes(shape)) {
-      long cubes = shape.chips() / CUBE_CHIPS;
-      return cubes <= optical.maxCubes()
-          ? Optional.empty()
-          : Optional.of(
-              shape
-                  + " has "
-                  + cubes
-                  + " cubes, but a slice has at most "
-                  + optical.maxCubes()
-                  + " (a limit of this topology that can be changed).");
+      return shape
+          + " has "
+          + shape.chips() / CUBE_CHIPS
+          + " cubes, but a slice has at most "
+          + optical.maxCubes()
+          + " (a limit of this topology that can be changed).";
     }
-    if (subShapes.contains(sorted)) {
-      return Optional.empty();
-    }
-    return Optional.of(
-        isOptical()
-            ? shape
-                + " is neither whole cubes (every extent a multiple of 4) nor one of "
-                + platformForms(subShapes)
-                + "."
-            : shape + " is not the shape of any partition: " + platformForms(subShapes) + ".");
+    return isOptical()
+        ? shape
+            + " is neither whole cubes (every extent a multiple of 4) nor one of "
+            + platformForms(subShapes)
+            + "."
+        : shape + " is not the shape of any partition: " + platformForms(subShapes) + ".";
   }
 
   private List<Shape> platformForms(List<Shape> shapes) {
@@ -944,51 +1084,76 @@ public final class TpuTopology {
   }
 
   private boolean fitsTile(Shape e) {
-    return e.x() % hostTile.x() == 0 && e.y() % hostTile.y() == 0 && e.z() % hostTile.z() == 0;
+    return fitsTile(e.x(), e.y(), e.z());
   }
 
   /**
-   * Every legal shape in the platform's order of extents, by ascending chips, then extents. On
-   * boxes, O(X·Y·Z log) of the pod's host grid.
+   * Every legal shape in the platform's order of extents, by ascending chips, then the sorted
+   * extents. On any boxes, O(h log h) for h hosts of the pod.
    *
    * @return a new unmodifiable list
    */
   public List<Shape> legalShapes() {
-    TreeMap<Shape, Shape> found = new TreeMap<>();
+    List<Shape> sorted = new ArrayList<>();
     if (slicing instanceof Slicing.TorusBoxes boxes) {
-      if (!boxes.shapes().isEmpty()) {
-        boxes.shapes().forEach(s -> found.put(s.sorted(), platformForm(s)));
+      if (boxes.shapes().isEmpty()) {
+        addBoxes(boxes, sorted);
       } else {
-        for (int z = hostTile.z(); z <= dims.z(); z += hostTile.z()) {
-          for (int y = hostTile.y(); y <= dims.y(); y += hostTile.y()) {
-            for (int x = hostTile.x(); x <= dims.x(); x += hostTile.x()) {
-              Shape s = shape(dims.rank(), x, y, z);
-              if (!found.containsKey(s.sorted()) && isLegal(s)) {
-                found.put(s.sorted(), platformForm(s));
-              }
-            }
-          }
-        }
+        boxes.shapes().stream().filter(this::isLegal).forEach(sorted::add);
       }
     } else {
-      subShapes.forEach(s -> found.put(s, platformForm(s)));
+      sorted.addAll(subShapes);
       if (slicing instanceof Slicing.OpticalCubes optical) {
         int max = optical.maxCubes();
         for (int i = 1; (long) i * i * i <= max; i++) {
           for (int j = i; (long) i * j * j <= max; j++) {
             for (int k = j; (long) i * j * k <= max && k * EDGE <= Shape.MAX_EXTENT; k++) {
-              Shape s = Shape.of(i * EDGE, j * EDGE, k * EDGE);
-              found.put(s, s);
+              sorted.add(Shape.of(i * EDGE, j * EDGE, k * EDGE));
             }
           }
         }
       }
+      sorted.sort(null);
     }
-    return List.copyOf(found.values());
+    return sorted.stream().map(this::platformForm).toList();
+  }
+
+  /** Every box of whole hosts, sorted; a large pod has a million, so they are packed. */
+  private void addBoxes(Slicing.TorusBoxes boxes, List<Shape> out) {
+    long[] packed = new long[hostCount()];
+    int n = 0;
+    int bits = 9; // extents are at most 256
+    for (int z = hostTile.z(); z <= dims.z(); z += hostTile.z()) {
+      for (int y = hostTile.y(); y <= dims.y(); y += hostTile.y()) {
+        for (int x = hostTile.x(); x <= dims.x(); x += hostTile.x()) {
+          long least = Math.min(x, Math.min(y, z));
+          long most = Math.max(x, Math.max(y, z));
+          long middle = (long) x + y + z - least - most;
+          long chips = (long) x * y * z;
+          packed[n++] = ((chips << bits | least) << bits | middle) << bits | most;
+        }
+      }
+    }
+    Arrays.sort(packed);
+    int mask = (1 << bits) - 1;
+    for (int i = 0; i < n; i++) {
+      if (i > 0 && packed[i] == packed[i - 1]) {
+        continue;
+      }
+      int a = (int) (packed[i] >> 2 * bits) & mask;
+      int b = (int) (packed[i] >> bits) & mask;
+      int c = (int) packed[i] & mask;
+      // On a 2-D pod the least of the three is the 1 of z.
+      Shape shape = dims.rank() == 2 ? Shape.of(b, c) : Shape.of(a, b, c);
+      if (!boxes.powersOfTwo() || isPowersOfTwo(shape)) {
+        out.add(shape);
+      }
+    }
   }
 
   /**
-   * The legal shapes of a number of chips, in the platform's order of extents, ascending.
+   * The legal shapes of a number of chips, in the platform's order of extents, by ascending sorted
+   * extents: those of {@link #legalShapes} with so many chips.
    *
    * @param chips 1 or more
    * @return an unmodifiable list, empty if no shape has so many chips. O(divisors of chips squared)
@@ -997,7 +1162,7 @@ public final class TpuTopology {
     if (chips < 1 || chips > (isOptical() ? (long) MAX_CUBES * CUBE_CHIPS : dims.chips())) {
       return List.of();
     }
-    TreeSet<Shape> found = new TreeSet<>();
+    List<Shape> found = new ArrayList<>(); // sorted by x, then y
     for (long x = 1; x * x <= chips && x <= Shape.MAX_EXTENT; x++) {
       if (chips % x != 0) {
         continue;
@@ -1012,12 +1177,11 @@ public final class TpuTopology {
           addIfLegal(found, x, y, rest / y);
         }
       }
-      // x is the least extent, so y from x on covers all
     }
     return List.copyOf(found);
   }
 
-  private void addIfLegal(Set<Shape> found, long x, long y, long z) {
+  private void addIfLegal(List<Shape> found, long x, long y, long z) {
     if (y <= Shape.MAX_EXTENT && z <= Shape.MAX_EXTENT) {
       Shape s = shape(dims.rank(), (int) x, (int) y, (int) z);
       if (isLegal(s)) {
@@ -1027,24 +1191,44 @@ public final class TpuTopology {
   }
 
   /**
-   * Legal shapes near a shape, for a message to its user: nearest in chips, then in extents.
+   * Legal shapes near a shape, for a message to its user: nearest in chips (by ratio), then in
+   * extents. Takes as long as {@link #legalShapes}.
    *
    * @param shape any shape
-   * @param limit how many at most
-   * @return an unmodifiable list
+   * @param limit how many at most, 0 or more
+   * @return an unmodifiable list, nearest first
    */
   public List<Shape> nearestLegalShapes(Shape shape, int limit) {
-    Shape sorted = shape.sorted();
-    Comparator<Shape> near =
-        Comparator.<Shape>comparingDouble(
-                s -> Math.abs(Math.log((double) s.chips() / shape.chips())))
-            .thenComparingInt(
-                s ->
-                    Math.abs(s.sorted().x() - sorted.x())
-                        + Math.abs(s.sorted().y() - sorted.y())
-                        + Math.abs(s.sorted().z() - sorted.z()))
-            .thenComparing(Comparator.naturalOrder());
-    return legalShapes().stream().sorted(near).limit(limit).toList();
+    if (limit < 0) {
+      throw new IllegalArgumentException("The limit is 0 or more, but was " + limit + ".");
+    }
+    Shape wanted = shape.sorted();
+    TreeSet<Near> nearest = new TreeSet<>();
+    for (Shape legal : legalShapes()) {
+      Shape s = legal.sorted();
+      double ratio = Math.abs(Math.log((double) s.chips() / wanted.chips()));
+      int extents =
+          Math.abs(s.x() - wanted.x())
+              + Math.abs(s.y() - wanted.y())
+              + Math.abs(s.z() - wanted.z());
+      nearest.add(new Near(ratio, extents, legal));
+      if (nearest.size() > limit) {
+        nearest.pollLast();
+      }
+    }
+    return nearest.stream().map(Near::shape).toList();
+  }
+
+  private record Near(double ratio, int extents, Shape shape) implements Comparable<Near> {
+    private static final Comparator<Near> ORDER =
+        Comparator.comparingDouble(Near::ratio)
+            .thenComparingInt(Near::extents)
+            .thenComparing(Near::shape);
+
+    @Override
+    public int compareTo(Near other) {
+      return ORDER.compare(this, other);
+    }
   }
 
   /**
@@ -1054,7 +1238,7 @@ public final class TpuTopology {
    * @return 1 or more; 1 for a shape smaller than a host
    */
   public int hostsOf(Shape shape) {
-    return (int) Math.max(1, shape.chips() / hostTile.chips());
+    return (int) Math.min(Integer.MAX_VALUE, Math.max(1, shape.chips() / hostTile.chips()));
   }
 
   /**
@@ -1064,7 +1248,7 @@ public final class TpuTopology {
    * @return the whole cubes, or 0 for a slice inside one cube or a pod without cubes
    */
   public int cubesOf(Shape shape) {
-    return isWholeCubes(shape) ? (int) (shape.chips() / CUBE_CHIPS) : 0;
+    return isWholeCubes(shape) ? (int) Math.min(Integer.MAX_VALUE, shape.chips() / CUBE_CHIPS) : 0;
   }
 
   /**
@@ -1115,25 +1299,23 @@ public final class TpuTopology {
    * @return the stride along each axis, or empty if no such box is a legal slice
    */
   public Optional<Shape> alignment(Shape extents) {
-    if (extents.rank() != dims.rank()) {
-      return Optional.empty();
+    return Optional.ofNullable(stride(extents));
+  }
+
+  private @Nullable Shape stride(Shape e) {
+    if (e.rank() != dims.rank()) {
+      return null;
     }
-    Shape limit = isOptical() ? CUBE_SHAPE : dims;
-    if (extents.x() > limit.x() || extents.y() > limit.y() || extents.z() > limit.z()) {
-      return Optional.empty();
+    if (slicing instanceof Slicing.TorusBoxes boxes) {
+      if (!isListed(boxes, e) || !aligns(boxes, e.x(), e.y(), e.z())) {
+        return null;
+      }
+      return fitsTile(e) ? hostTile : e;
     }
-    if (fitsTile(extents)) {
-      return Optional.of(hostTile);
-    }
-    if (slicing instanceof Slicing.TorusBoxes boxes
-        && boxes.shapes().contains(extents.sorted())
-        && extents.chips() < hostTile.chips()
-        && hostTile.x() % extents.x() == 0
-        && hostTile.y() % extents.y() == 0
-        && hostTile.z() % extents.z() == 0) {
-      return Optional.of(extents);
-    }
-    return Optional.empty();
+    boolean inCube = e.x() <= EDGE && e.y() <= EDGE && e.z() <= EDGE && e.chips() < CUBE_CHIPS;
+    return slicing instanceof Slicing.OpticalCubes o && o.boxesInCube() && inCube && fitsTile(e)
+        ? hostTile
+        : null;
   }
 
   /**
@@ -1151,14 +1333,20 @@ public final class TpuTopology {
     }
     if (footprint instanceof Footprint.Cubes cubes) {
       int need = cubesOf(shape);
-      if (need == 0 || cubes.cubes().size() != need) {
+      if (need == 0) {
+        return Optional.of("A slice of " + shape + " on this pod is not made of whole cubes.");
+      }
+      if (cubes.cubes().size() != need) {
         return Optional.of(
             shape + " takes " + need + " whole cubes, but " + cubes.cubes().size() + " are named.");
       }
-      Set<CubeId> distinct = new HashSet<>(cubes.cubes());
-      if (distinct.size() != need
-          || distinct.stream().anyMatch(c -> c.index() < 0 || c.index() >= cubeCount())) {
-        return Optional.of("A cube is named twice or is not in this pod: " + cubes + ".");
+      boolean[] named = new boolean[cubeCount()];
+      for (CubeId cube : cubes.cubes()) {
+        int c = cube.index();
+        if (c < 0 || c >= named.length || named[c]) {
+          return Optional.of("A cube is named twice or is not in this pod: " + cubes + ".");
+        }
+        named[c] = true;
       }
       return Optional.empty();
     }
@@ -1186,16 +1374,16 @@ public final class TpuTopology {
     if (!box.extents().sorted().equals(shape.sorted()) || box.extents().rank() != shape.rank()) {
       return Optional.of("Box " + box + " is no turn of " + shape + ".");
     }
-    Optional<Shape> stride = alignment(box.extents());
+    Shape stride = stride(box.extents());
     Chip o = box.origin();
-    if (stride.isEmpty()
+    if (stride == null
         || !contains(o)
-        || o.x() % stride.get().x() != 0
-        || o.y() % stride.get().y() != 0
-        || o.z() % stride.get().z() != 0) {
+        || o.x() % stride.x() != 0
+        || o.y() % stride.y() != 0
+        || o.z() % stride.z() != 0) {
       return Optional.of("Box " + box + " does not lie along host boundaries.");
     }
-    for (Axis axis : Axis.values()) {
+    for (Axis axis : AXES) {
       int end = o.get(axis) + box.extents().get(axis);
       if (isOptical()) {
         if (o.get(axis) / EDGE != (end - 1) / EDGE) {
@@ -1225,18 +1413,24 @@ public final class TpuTopology {
       return cells;
     }
     if (footprint instanceof Footprint.Cubes cubes) {
-      int[] cells = new int[cubes.cubes().size() * hostsPerCube];
+      int[] firsts = new int[cubes.cubes().size()];
+      for (int i = 0; i < firsts.length; i++) {
+        firsts[i] = firstCell(cubes.cubes().get(i));
+      }
+      Arrays.sort(firsts);
+      int[] cells = new int[firsts.length * hostsPerCube];
       int n = 0;
-      for (CubeId cube : cubes.cubes()) {
-        int first = firstCell(cube);
+      for (int first : firsts) {
         for (int i = 0; i < hostsPerCube; i++) {
           cells[n++] = first + i;
         }
       }
-      Arrays.sort(cells);
       return cells;
     }
     Footprint.Box box = (Footprint.Box) footprint;
+    if (forest == null) {
+      return cellsOnGrid(box);
+    }
     Shape e = box.extents();
     int sx = Math.min(e.x(), cellTile.x());
     int sy = Math.min(e.y(), cellTile.y());
@@ -1256,6 +1450,33 @@ public final class TpuTopology {
       }
     }
     Arrays.sort(cells);
+    return cells;
+  }
+
+  /** The cells of a box where they are numbered x fastest: no division for each. */
+  private int[] cellsOnGrid(Footprint.Box box) {
+    int nx = box.extents().x() / cellTile.x();
+    int ny = box.extents().y() / cellTile.y();
+    int nz = box.extents().z() / cellTile.z();
+    int gx = cellGrid.x();
+    int gy = cellGrid.y();
+    int gz = cellGrid.z();
+    int x0 = box.origin().x() / cellTile.x();
+    int y0 = box.origin().y() / cellTile.y();
+    int z0 = box.origin().z() / cellTile.z();
+    int[] cells = new int[nx * ny * nz];
+    int n = 0;
+    for (int z = z0; z < z0 + nz; z++) {
+      for (int y = y0; y < y0 + ny; y++) {
+        int row = gx * ((y < gy ? y : y - gy) + gy * (z < gz ? z : z - gz));
+        for (int x = x0; x < x0 + nx; x++) {
+          cells[n++] = row + (x < gx ? x : x - gx);
+        }
+      }
+    }
+    if (x0 + nx > gx || y0 + ny > gy || z0 + nz > gz) {
+      Arrays.sort(cells);
+    }
     return cells;
   }
 
@@ -1280,7 +1501,8 @@ public final class TpuTopology {
 
   /**
    * Whether a slice on a footprint uses a copper link. A box uses the links between neighbours
-   * inside it, and closes a ring only where it spans the whole of a wrapping axis.
+   * inside it, and closes a ring only where it spans the whole of a wrapping axis. Where
+   * coordinates are not known, links have no place: a partition uses none.
    *
    * @param footprint a footprint of this pod
    * @param from the chip that the link leaves in the positive direction
@@ -1298,13 +1520,13 @@ public final class TpuTopology {
     if (footprint instanceof Footprint.Partition partition) {
       Optional<Footprint.Box> at = Objects.requireNonNull(forest, "forest").box(partition.id());
       if (at.isEmpty()) {
-        return false; // links of a pod without coordinates have no place
+        return coordinatesKnown && joinsInside(partition.id(), from, axis);
       }
       box = at.get();
     } else {
       box = (Footprint.Box) footprint;
     }
-    for (Axis a : Axis.values()) {
+    for (Axis a : AXES) {
       int n = dims.get(a);
       int in = Math.floorMod(from.get(a) - box.origin().get(a), n);
       int e = box.extents().get(a);
@@ -1323,6 +1545,28 @@ public final class TpuTopology {
       }
     }
     return true;
+  }
+
+  /** Whether both ends of a link lie in a partition that is no box. */
+  private boolean joinsInside(PartitionId id, Chip from, Axis axis) {
+    int n = dims.get(axis);
+    boolean end = from.get(axis) == n - 1;
+    if (end && (n == 1 || !wraps(axis))) {
+      return false;
+    }
+    int step = end ? 1 - n : 1;
+    Chip to =
+        new Chip(
+            from.x() + (axis == Axis.X ? step : 0),
+            from.y() + (axis == Axis.Y ? step : 0),
+            from.z() + (axis == Axis.Z ? step : 0));
+    return isInside(id, from) && isInside(id, to);
+  }
+
+  private boolean isInside(PartitionId id, Chip chip) {
+    PartitionForest f = Objects.requireNonNull(forest, "forest");
+    int in = cellOf(chip) - f.firstCell(id);
+    return in >= 0 && in < f.cellCount(id);
   }
 
   /**
@@ -1348,8 +1592,8 @@ public final class TpuTopology {
 
   /**
    * The hosts of a slice in worker order: x fastest, then y, then z, in the slice's own frame (a
-   * convention of this library). Where coordinates are not known: partitions in id order, hosts in
-   * host order; then the order is assumed.
+   * convention of this library). Where coordinates are not known, or the hosts of a listed
+   * partition fill no box: partitions in id order, hosts in host order; then the order is assumed.
    *
    * @param shape the slice's shape
    * @param footprint a footprint that {@link #whyNot} accepts
@@ -1447,14 +1691,27 @@ public final class TpuTopology {
     }
     Orientation orientation = orientation(shape, footprint);
     boolean[] w = new boolean[3];
-    if (!isOptical()) {
-      for (Axis axis : Axis.values()) {
+    // Without coordinates only the extents tell: enough on a full pod whose axes are alike.
+    boolean placed = coordinatesKnown ? isBox(footprint) : isFullSquare();
+    if (!isOptical() && placed) {
+      for (Axis axis : AXES) {
         Axis pod = orientation.podAxis(axis);
-        w[axis.ordinal()] =
-            coordinatesKnown && wraps(pod) && shape.get(axis) == dims.get(pod) && dims.get(pod) > 1;
+        w[axis.ordinal()] = wraps(pod) && shape.get(axis) == dims.get(pod);
       }
     }
     return new LogicalTopology(shape, w[0], w[1], w[2], twist, 0);
+  }
+
+  private boolean isBox(Footprint footprint) {
+    return footprint instanceof Footprint.Box
+        || footprint instanceof Footprint.Partition partition
+            && Objects.requireNonNull(forest, "forest").box(partition.id()).isPresent();
+  }
+
+  private boolean isFullSquare() {
+    return dims.equals(accelerator.podDims())
+        && dims.x() == dims.y()
+        && (dims.rank() == 2 || dims.y() == dims.z());
   }
 
   /**
@@ -1504,27 +1761,30 @@ public final class TpuTopology {
   /** Builds a {@link TpuTopology}. Confined to one thread at a time. */
   public static final class Builder {
     private AcceleratorType accelerator;
-    private final AcceleratorType.@Nullable Builder custom;
+    private final boolean custom;
+    private boolean acceleratorSet;
     private int[] rawDims;
     private @Nullable Shape dims;
     private Shape hostTile;
     private Shape physicalHostTile;
     private boolean physicalSet;
-    private final boolean[] wraps = {true, true, true};
+    private final boolean[] wraps = new boolean[3];
+    private final boolean[] wrapSet = new boolean[3];
+    private boolean[] effectiveWraps = new boolean[3];
     private Slicing slicing;
     private List<String> hostNames = List.of();
     private List<String> cubeNames = List.of();
     private boolean coordinatesKnown = true;
-    private int cubes = -1;
+    private int cubes;
+    private boolean cubesSet;
 
     private Builder(AcceleratorType accelerator) {
       this.accelerator = Objects.requireNonNull(accelerator, "accelerator");
-      this.custom = null;
+      this.custom = false;
       Shape d = accelerator.podDims();
       this.rawDims = d.rank() == 2 ? new int[] {d.x(), d.y()} : new int[] {d.x(), d.y(), d.z()};
       this.hostTile = accelerator.hostTile();
       this.physicalHostTile = accelerator.physicalHostTile();
-      this.physicalSet = true;
       this.slicing =
           accelerator.cubeEdge() == EDGE
               ? Slicing.OpticalCubes.upTo(accelerator.maxCubes())
@@ -1533,17 +1793,14 @@ public final class TpuTopology {
                   : Slicing.NestedPartitions.halving();
     }
 
-    private Builder(String name, int[] dims, AcceleratorType.Builder custom) {
-      this.custom = custom;
+    private Builder(int... dims) {
+      this.custom = true;
       this.rawDims = dims;
       this.hostTile = dims.length == 2 ? Shape.of(2, 2) : Shape.of(2, 2, 1);
       this.physicalHostTile = hostTile;
       this.slicing = Slicing.TorusBoxes.anyBox();
       this.accelerator =
-          AcceleratorType.builder(name)
-              .podDims(dims.length == 2 ? Shape.of(2, 2) : Shape.of(2, 2, 1))
-              .hostTile(hostTile)
-              .build();
+          AcceleratorType.builder("torus").podDims(hostTile).hostTile(hostTile).build();
     }
 
     /**
@@ -1555,6 +1812,7 @@ public final class TpuTopology {
      */
     public Builder accelerator(AcceleratorType value) {
       accelerator = Objects.requireNonNull(value, "accelerator");
+      acceleratorSet = true;
       return this;
     }
 
@@ -1578,6 +1836,7 @@ public final class TpuTopology {
      */
     public Builder cubes(int value) {
       cubes = value;
+      cubesSet = true;
       return this;
     }
 
@@ -1593,10 +1852,11 @@ public final class TpuTopology {
     }
 
     /**
-     * Sets the chips of a physical machine along each axis; on a custom torus the default is the
-     * host tile.
+     * Sets the chips of a physical machine along each axis. The default is the accelerator's; on a
+     * custom torus, and where the accelerator's does not go with the host tile or the pod, the host
+     * tile.
      *
-     * @param value of the pod's rank
+     * @param value of the pod's rank, a multiple of the host tile that divides the pod
      * @return this
      */
     public Builder physicalHostTile(Shape value) {
@@ -1606,7 +1866,9 @@ public final class TpuTopology {
     }
 
     /**
-     * Sets whether an axis of a wired pod wraps; by default all do.
+     * Sets whether an axis of a wired pod wraps. By default every axis of a custom torus does, and
+     * of an accelerator's pod those that have the full length: the wiring of a part of a v5e or v6e
+     * pod does not close (Cloud TPU documentation; "How to Scale Your Model").
      *
      * @param axis the axis
      * @param value whether it wraps
@@ -1614,6 +1876,7 @@ public final class TpuTopology {
      */
     public Builder wrap(Axis axis, boolean value) {
       wraps[axis.ordinal()] = value;
+      wrapSet[axis.ordinal()] = true;
       return this;
     }
 
@@ -1624,6 +1887,7 @@ public final class TpuTopology {
      */
     public Builder mesh() {
       Arrays.fill(wraps, false);
+      Arrays.fill(wrapSet, true);
       return this;
     }
 
@@ -1689,9 +1953,11 @@ public final class TpuTopology {
     public TpuTopology build() {
       Problems problems = new Problems();
       boolean optical = slicing instanceof Slicing.OpticalCubes;
-      if (cubes != -1) {
+      if (cubesSet) {
         if (!optical) {
-          problems.add("cubes", "only optical pods have cubes; set slicing to OpticalCubes");
+          problems.add(
+              "cubes",
+              "only optical pods have cubes, but was " + cubes + "; set slicing to OpticalCubes");
         } else if (cubes < 1 || cubes > MAX_CUBES) {
           problems.add("cubes", "expected 1 to " + MAX_CUBES + ", but was " + cubes);
         } else {
@@ -1701,7 +1967,7 @@ public final class TpuTopology {
       if (rawDims.length != 2 && rawDims.length != 3) {
         problems.add("dims", "expected two or three extents, but was " + Arrays.toString(rawDims));
       }
-      int[] limits = {MAX_X, MAX_YZ, cubes > 0 ? EDGE * MAX_CUBES : MAX_YZ};
+      int[] limits = {MAX_X, MAX_YZ, cubesSet ? EDGE * MAX_CUBES : MAX_YZ};
       for (int i = 0; i < Math.min(3, rawDims.length); i++) {
         if (rawDims[i] < 1 || rawDims[i] > limits[i]) {
           problems.add(
@@ -1713,19 +1979,39 @@ public final class TpuTopology {
       Shape d = shape(rawDims.length, rawDims[0], rawDims[1], rawDims.length == 3 ? rawDims[2] : 1);
       dims = d;
       checkTile(problems, "hostTile", hostTile, d);
-      if (!physicalSet) {
+      if (!physicalSet
+          && (custom || !divides(hostTile, physicalHostTile) || !divides(physicalHostTile, d))) {
         physicalHostTile = hostTile;
       }
-      checkTile(problems, "physicalHostTile", physicalHostTile, d);
-      if (custom != null && "torus".equals(accelerator.name()) && problems.isEmpty()) {
-        accelerator = AcceleratorType.builder("torus").podDims(d).hostTile(hostTile).build();
+      if (physicalSet) {
+        checkTile(problems, "physicalHostTile", physicalHostTile, d);
+        if (!divides(hostTile, physicalHostTile)) {
+          problems.add(
+              "physicalHostTile",
+              "must be whole hosts of " + hostTile + ", but was " + physicalHostTile);
+        }
+      }
+      if (custom && !acceleratorSet) {
+        if (problems.isEmpty()) {
+          accelerator = AcceleratorType.builder("torus").podDims(d).hostTile(hostTile).build();
+        }
       } else if (accelerator.rank() != d.rank()) {
         problems.add("dims", accelerator + " is " + accelerator.rank() + "-D, but was " + d);
       }
+      effectiveWraps = new boolean[3];
+      for (Axis axis : AXES) {
+        int i = axis.ordinal();
+        int n = d.get(axis);
+        boolean byDefault = custom || n == accelerator.podDims().get(axis);
+        effectiveWraps[i] = n > 1 && !optical && (wrapSet[i] ? wraps[i] : byDefault);
+      }
       if (slicing instanceof Slicing.OpticalCubes o) {
-        Arrays.fill(wraps, false);
         if (d.rank() != 3 || d.x() % EDGE != 0 || d.y() % EDGE != 0 || d.z() % EDGE != 0) {
           problems.add("dims", "optical pods are whole cubes of 4x4x4, but was " + d);
+        } else if (d.chips() / CUBE_CHIPS > MAX_CUBES) {
+          problems.add(
+              "dims",
+              "expected at most " + MAX_CUBES + " cubes, but was " + d.chips() / CUBE_CHIPS);
         }
         if (hostTile.rank() == 3
             && (EDGE % hostTile.x() != 0 || EDGE % hostTile.y() != 0 || EDGE % hostTile.z() != 0)) {
@@ -1749,6 +2035,9 @@ public final class TpuTopology {
                   + d
                   + "; list the partitions instead");
         }
+        if (problems.isEmpty() && d.rank() == 2) {
+          checkHalves(problems, d);
+        }
         if (d.chips() > 1 << 16) {
           problems.add("dims", "halved pods have at most 65,536 chips, but was " + d.chips());
         }
@@ -1767,6 +2056,38 @@ public final class TpuTopology {
       }
       problems.throwIfAny("topology");
       return new TpuTopology(this);
+    }
+
+    /** A host must lie in one part of every halving, or hold whole parts. */
+    private void checkHalves(Problems problems, Shape d) {
+      int x = d.x();
+      int y = d.y();
+      while (x * y > 4) {
+        if (x >= y) {
+          x /= 2;
+        } else {
+          y /= 2;
+        }
+        boolean whole = x % hostTile.x() == 0 && y % hostTile.y() == 0;
+        boolean part = hostTile.x() % x == 0 && hostTile.y() % y == 0;
+        if (!whole && !part) {
+          problems.add(
+              "hostTile",
+              "halving the pod cuts it into "
+                  + Shape.of(x, y)
+                  + ", which is neither whole hosts nor part of one, but was "
+                  + hostTile
+                  + "; use another tile, for example 2x2, or list the partitions");
+          return;
+        }
+      }
+    }
+
+    private static boolean divides(Shape tile, Shape whole) {
+      return tile.rank() == whole.rank()
+          && whole.x() % tile.x() == 0
+          && whole.y() % tile.y() == 0
+          && whole.z() % tile.z() == 0;
     }
 
     private static void checkTile(Problems problems, String path, Shape tile, Shape dims) {

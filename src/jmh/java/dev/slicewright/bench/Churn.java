@@ -1,0 +1,217 @@
+package dev.slicewright.bench;
+
+import dev.slicewright.fleet.Fleet;
+import dev.slicewright.fleet.RunningSlice;
+import dev.slicewright.request.SliceRequest;
+import dev.slicewright.topology.Axis;
+import dev.slicewright.topology.Chip;
+import dev.slicewright.topology.Footprint;
+import dev.slicewright.topology.Orientation;
+import dev.slicewright.topology.Shape;
+import dev.slicewright.topology.TpuTopology;
+import java.util.ArrayList;
+import java.util.BitSet;
+import java.util.Collections;
+import java.util.List;
+import java.util.SplittableRandom;
+
+/**
+ * Fleets of one pod of boxes as churn leaves them. An event adds a slice of a random shape of the
+ * mix while the share of busy chips is below the load, and otherwise removes a random slice; a
+ * slice that finds no place is dropped. The rule that places the slices matters more than anything
+ * else, so say which one a figure is for. Deterministic. Not safe; external synchronisation needed.
+ *
+ * <p>It knows nothing of the library's own search, so that instances do not change with it.
+ */
+public final class Churn {
+
+  /** The pod's id. */
+  public static final String POD = "pod";
+
+  /** Events of the published figures. */
+  public static final int EVENTS = 3_000;
+
+  /** Where churn places a slice. Immutable, safe to share. */
+  public enum Rule {
+    /** F: the first free origin (x fastest) of a random orientation, the others if it has none. */
+    FIRST_FIT,
+    /** S: a random free origin of all orientations; nobody's scheduler, but what scatters most. */
+    SCATTER
+  }
+
+  /** The shapes that the figures speak of. */
+  private static final List<Shape> SHAPES =
+      List.of(
+          Shape.of(2, 2, 1),
+          Shape.of(2, 2, 2),
+          Shape.of(2, 2, 4),
+          Shape.of(2, 4, 4),
+          Shape.of(4, 4, 4),
+          Shape.of(4, 4, 8),
+          Shape.of(4, 8, 8),
+          Shape.of(8, 8, 8));
+
+  private static final int[] SHARES = {15, 10, 12, 13, 22, 15, 8, 5};
+
+  private final TpuTopology topology;
+  private final Rule rule;
+  private final SplittableRandom random;
+  private final BitSet busy = new BitSet();
+  private final List<Placed> placed = new ArrayList<>();
+  private int busyCells;
+  private int next;
+
+  private record Placed(int number, Shape shape, Footprint.Box box) {}
+
+  private Churn(TpuTopology topology, Rule rule, long seed) {
+    this.topology = topology;
+    this.rule = rule;
+    this.random = new SplittableRandom(seed);
+  }
+
+  /**
+   * A fleet after {@value #EVENTS} events.
+   *
+   * @param topology a 3-D topology of boxes
+   * @param load the share of chips aimed at, 0 to 1
+   * @param seed any number
+   * @param rule where slices go
+   * @return a fleet of the pod {@value #POD}
+   */
+  public static Fleet fleet(TpuTopology topology, double load, long seed, Rule rule) {
+    return fleet(topology, load, seed, rule, EVENTS);
+  }
+
+  /**
+   * A fleet after a number of events.
+   *
+   * @param topology a 3-D topology of boxes
+   * @param load the share of chips aimed at, 0 to 1
+   * @param seed any number
+   * @param rule where slices go
+   * @param events how many
+   * @return a fleet of the pod {@value #POD}
+   */
+  public static Fleet fleet(TpuTopology topology, double load, long seed, Rule rule, int events) {
+    Churn churn = new Churn(topology, rule, seed);
+    for (int i = 0; i < events; i++) {
+      churn.event(load);
+    }
+    Fleet.Builder builder = Fleet.builder().pod(POD, topology);
+    for (Placed p : churn.placed) {
+      builder.running(
+          RunningSlice.builder(
+                  SliceRequest.builder("run-" + p.number()).shape(p.shape()).build(),
+                  0,
+                  POD,
+                  p.shape(),
+                  p.box())
+              .build());
+    }
+    return builder.build();
+  }
+
+  /**
+   * A random shape of the mix: 2x2x1 to 8x8x8.
+   *
+   * @param random the source of chance
+   * @return the shape, ascending but for 2x2x1
+   */
+  public static Shape draw(SplittableRandom random) {
+    int at = random.nextInt(100);
+    int i = 0;
+    for (; at >= SHARES[i]; i++) {
+      at -= SHARES[i];
+    }
+    return SHAPES.get(i);
+  }
+
+  private void event(double load) {
+    if (busyCells < load * topology.cellCount()) {
+      Shape shape = draw(random);
+      Footprint.Box box = rule == Rule.FIRST_FIT ? first(shape) : scattered(shape);
+      if (box != null) {
+        for (int cell : topology.cells(box)) {
+          busy.set(cell);
+          busyCells++;
+        }
+        placed.add(new Placed(next, shape, box));
+      }
+      next++;
+    } else if (!placed.isEmpty()) {
+      int victim = random.nextInt(placed.size());
+      Placed gone = placed.set(victim, placed.get(placed.size() - 1));
+      placed.remove(placed.size() - 1);
+      for (int cell : topology.cells(gone.box())) {
+        busy.clear(cell);
+        busyCells--;
+      }
+    }
+  }
+
+  private List<Shape> turns(Shape shape) {
+    List<Shape> turns = new ArrayList<>();
+    for (Orientation orientation : Orientation.ofRank(shape.rank())) {
+      Shape extents = orientation.extents(shape);
+      if (!turns.contains(extents) && topology.alignment(extents).isPresent()) {
+        turns.add(extents);
+      }
+    }
+    return turns;
+  }
+
+  private Footprint.Box first(Shape shape) {
+    List<Shape> turns = turns(shape);
+    for (int i = turns.size() - 1; i > 0; i--) {
+      Collections.swap(turns, i, random.nextInt(i + 1));
+    }
+    for (Shape extents : turns) {
+      for (int cell = 0; cell < topology.cellCount(); cell++) {
+        Footprint.Box box = new Footprint.Box(topology.originOfCell(cell), extents);
+        if (isFree(box)) {
+          return box;
+        }
+      }
+    }
+    return null;
+  }
+
+  private Footprint.Box scattered(Shape shape) {
+    List<Footprint.Box> free = new ArrayList<>();
+    for (Shape extents : turns(shape)) {
+      for (int cell = 0; cell < topology.cellCount(); cell++) {
+        Footprint.Box box = new Footprint.Box(topology.originOfCell(cell), extents);
+        if (isFree(box)) {
+          free.add(box);
+        }
+      }
+    }
+    return free.isEmpty() ? null : free.get(random.nextInt(free.size()));
+  }
+
+  private boolean isFree(Footprint.Box box) {
+    Chip origin = box.origin();
+    Shape dims = topology.dims();
+    for (Axis axis : Axis.values()) {
+      if (origin.get(axis) + box.extents().get(axis) > dims.get(axis) && !topology.wraps(axis)) {
+        return false;
+      }
+    }
+    Shape tile = topology.cellTile();
+    for (int z = 0; z < box.extents().z(); z += tile.z()) {
+      for (int y = 0; y < box.extents().y(); y += tile.y()) {
+        for (int x = 0; x < box.extents().x(); x += tile.x()) {
+          Chip chip =
+              new Chip(
+                  (origin.x() + x) % dims.x(),
+                  (origin.y() + y) % dims.y(),
+                  (origin.z() + z) % dims.z());
+          if (busy.get(topology.cellOf(chip))) {
+            return false;
+          }
+        }
+      }
+    }
+    return true;
+  }
+}

@@ -1,0 +1,706 @@
+package dev.slicewright.plan;
+
+import static java.lang.Math.addExact;
+import static java.lang.Math.multiplyExact;
+import static java.lang.Math.subtractExact;
+
+import dev.slicewright.cost.Collectives;
+import dev.slicewright.cost.CostTerms;
+import dev.slicewright.fleet.Fleet;
+import dev.slicewright.fleet.Hold;
+import dev.slicewright.fleet.Pod;
+import dev.slicewright.fleet.RunningSlice;
+import dev.slicewright.request.PlanningRules;
+import dev.slicewright.request.SliceRequest;
+import dev.slicewright.request.Spread;
+import dev.slicewright.topology.CubeId;
+import dev.slicewright.topology.Footprint;
+import dev.slicewright.topology.Shape;
+import dev.slicewright.topology.TpuTopology;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.Set;
+import java.util.TreeMap;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Recomputes the bound that a certificate proves: weak duality, in exact arithmetic on longs, in
+ * units of 2^-20. Confined to one thread at a time.
+ *
+ * <p>Every candidate is enumerated anew, never taken from a solver. Requests that differ in nothing
+ * but their id are evaluated once. Ties that are neither priced nor within a group's joint choice
+ * (spread of running requests, the torn gang of running ones, the disruption budget) are dropped,
+ * which leaves a bound. O(kinds of requests × shapes × pods × cells).
+ */
+final class CertificateChecker {
+
+  private final Fleet fleet;
+  private final List<SliceRequest> requests;
+  private final PlanningRules rules;
+  private final CostTerms cost;
+  private final Standing standing;
+  private final List<Level> levels;
+  private final List<Room> rooms = new ArrayList<>();
+  private final Map<String, Integer> roomOf = new HashMap<>();
+  private final RuleLimits limits;
+  private final Set<String> withHold = new HashSet<>();
+  private final Map<OptionKey, List<Shape>> options = new HashMap<>();
+
+  private record OptionKey(TpuTopology topology, long chips) {}
+
+  /** All of a request that its joint choices depend on, once the level's weights are fixed. */
+  private record Kind(SliceRequest request) {
+    @Override
+    public boolean equals(Object other) {
+      if (!(other instanceof Kind that)) {
+        return false;
+      }
+      SliceRequest a = request;
+      SliceRequest b = that.request;
+      return a.shapes().equals(b.shapes())
+          && a.chips() == b.chips()
+          && a.slices() == b.slices()
+          && a.priority() == b.priority()
+          && a.mayTurn() == b.mayTurn()
+          && a.healthyOnly() == b.healthyOnly()
+          && a.interconnect() == b.interconnect()
+          && a.tenant().equals(b.tenant())
+          && a.accelerators().equals(b.accelerators())
+          && a.requiredLabels().equals(b.requiredLabels())
+          && a.forbiddenLabels().equals(b.forbiddenLabels())
+          && a.pod().equals(b.pod())
+          && a.spread().equals(b.spread());
+    }
+
+    @Override
+    public int hashCode() {
+      int h = request.shapes().hashCode();
+      h = h * 31 + Long.hashCode(request.chips());
+      h = h * 31 + request.slices();
+      return h * 31 + Long.hashCode(request.priority());
+    }
+  }
+
+  /** A priced row, with the cells that it counts. */
+  private record Row(Certificate.RowPrice row, boolean[] cubes, boolean[] nodes) {}
+
+  /** The accelerator and shape that the slices of a request have in common. */
+  private record Joint(String accelerator, Shape shape) {}
+
+  CertificateChecker(
+      Fleet fleet,
+      List<SliceRequest> requests,
+      PlanningRules rules,
+      CostTerms cost,
+      Standing standing,
+      List<Level> levels) {
+    this.fleet = fleet;
+    this.requests = requests;
+    this.rules = rules;
+    this.cost = cost;
+    this.standing = standing;
+    this.levels = levels;
+    this.limits = RuleLimits.of(fleet, requests, rules, standing);
+    Set<String> items = new HashSet<>();
+    Map<String, List<RunningSlice>> mayGo = new HashMap<>();
+    for (SliceRequest request : requests) {
+      items.add(request.id());
+    }
+    for (Standing.Group group : standing.groups) {
+      items.add(group.request().id());
+      for (RunningSlice slice : group.slices()) {
+        mayGo.computeIfAbsent(slice.pod(), p -> new ArrayList<>()).add(slice);
+      }
+    }
+    for (Hold hold : fleet.holds()) {
+      withHold.add(hold.request());
+    }
+    for (Pod pod : fleet.pods()) {
+      roomOf.put(pod.id(), rooms.size());
+      rooms.add(new Room(pod, rules, mayGo.getOrDefault(pod.id(), List.of()), items::contains));
+    }
+  }
+
+  /**
+   * The bound, rounded towards the value; never weaker than the trivial one.
+   *
+   * @param values the plan's values, at least those of the levels before the certificate's
+   * @throws IllegalArgumentException if the certificate is malformed
+   * @throws ArithmeticException on overflow
+   */
+  long bound(Certificate certificate, long[] values) {
+    if (certificate.level() < 0 || certificate.level() >= levels.size()) {
+      throw new IllegalArgumentException("there is no level " + certificate.level());
+    }
+    return new Evaluation(certificate).bound(values);
+  }
+
+  private int roomAt(String pod) {
+    return Objects.requireNonNull(roomOf.get(pod));
+  }
+
+  private List<Shape> options(SliceRequest request, TpuTopology topology) {
+    return request.shapes().isEmpty()
+        ? options.computeIfAbsent(
+            new OptionKey(topology, request.chips()),
+            k -> Collectives.shapesByAllToAll(topology, k.chips()))
+        : request.shapes();
+  }
+
+  /** One certificate. */
+  private final class Evaluation {
+    private final Certificate certificate;
+    private final int level;
+    private final Level of;
+    private final Map<Long, Long> keptWeight = new HashMap<>();
+    private final Map<Long, Long> placedWeight = new HashMap<>();
+    private long disruptionWeight;
+    private long rankWeight;
+    private long hostWeight;
+    private long priceWeight;
+    private final long[][] prices;
+    private final List<List<Row>> podRows = new ArrayList<>();
+    private final long[] quotaPrice = new long[rules.quotas().size()];
+    private final long[] reservedPrice = new long[rules.reserved().size()];
+    private final Map<Cheapest, Long> cheapest = new HashMap<>();
+    private long gcd;
+
+    private record Cheapest(
+        int room, Shape shape, boolean mayTurn, boolean healthyOnly, Object wraps, String holder) {}
+
+    Evaluation(Certificate certificate) {
+      this.certificate = certificate;
+      this.level = certificate.level();
+      this.of = levels.get(level);
+      this.prices = new long[rooms.size()][];
+      long[] earlier = certificate.earlier();
+      for (int i = 0; i <= level; i++) {
+        long w = i == level ? Certificate.UNIT : earlier[i];
+        if (w < 0) {
+          throw new IllegalArgumentException("the price of level " + i + " is negative: " + w);
+        }
+        switch (levels.get(i).kind()) {
+          case KEPT -> keptWeight.put(levels.get(i).priority(), w);
+          case PLACED -> placedWeight.put(levels.get(i).priority(), w);
+          case DISRUPTION -> disruptionWeight = w;
+          case SHAPE_RANK -> rankWeight = w;
+          case NEW_HOSTS -> hostWeight = w;
+          case PRICE -> priceWeight = w;
+        }
+      }
+    }
+
+    long bound(long[] values) {
+      long sum = cellPrices();
+      sum = addExact(sum, rowPrices());
+      long[] earlier = certificate.earlier();
+      for (int i = 0; i < level; i++) {
+        long held = levels.get(i).kind().maximise() ? values[i] : Math.negateExact(values[i]);
+        sum = subtractExact(sum, multiplyExact(earlier[i], held));
+      }
+      for (Map.Entry<Long, long[]> kept : standing.pinnedKept.entrySet()) {
+        long w = keptWeight.getOrDefault(kept.getKey(), 0L);
+        sum = addExact(sum, multiplyExact(w, kept.getValue()[0]));
+      }
+      sum = addExact(sum, wanted());
+      for (Standing.Group group : standing.groups) {
+        sum = addExact(sum, running(group));
+      }
+      return rounded(sum);
+    }
+
+    private long rounded(long sum) {
+      boolean max = of.kind().maximise();
+      long[] pinned = standing.pinnedKept.get(of.priority());
+      long fixed = of.kind() == Level.Kind.KEPT && pinned != null ? pinned[0] : 0;
+      long whole = Math.floorDiv(sum, Certificate.UNIT);
+      if (gcd > 0) {
+        whole =
+            addExact(fixed, multiplyExact(gcd, Math.floorDiv(subtractExact(whole, fixed), gcd)));
+      } else {
+        whole = fixed; // nothing that a plan decides changes this level
+      }
+      long trivial = Verification.trivialBound(standing, requests, of);
+      return max ? Math.min(whole, trivial) : Math.max(Math.negateExact(whole), trivial);
+    }
+
+    private void mayGain(long gain) {
+      long a = Math.abs(gain);
+      long b = gcd;
+      while (a != 0) {
+        long rest = b % a;
+        b = a;
+        a = rest;
+      }
+      gcd = b;
+    }
+
+    // ------------------------------------------------------------- prices
+
+    private long cellPrices() {
+      long sum = 0;
+      for (Certificate.CellPrices given : certificate.cells()) {
+        Integer at = roomOf.get(given.pod());
+        if (at == null || prices[at] != null) {
+          throw new IllegalArgumentException(
+              "expected prices once for a pod of the fleet, but was " + given.pod());
+        }
+        Room room = rooms.get(at);
+        long[] byCell = given.byCell();
+        if (byCell.length != room.topology.cellCount()) {
+          throw new IllegalArgumentException(
+              "expected a price for each of the "
+                  + room.topology.cellCount()
+                  + " cells of pod "
+                  + given.pod()
+                  + ", but was "
+                  + byCell.length);
+        }
+        long all = 0;
+        for (int cell = 0; cell < byCell.length; cell++) {
+          if (byCell[cell] < 0) {
+            throw new IllegalArgumentException(
+                "the price of cell " + cell + " of pod " + given.pod() + " is negative");
+          }
+          all = addExact(all, byCell[cell]);
+          sum = room.counts(cell) ? addExact(sum, byCell[cell]) : sum;
+        }
+        prices[at] = byCell;
+      }
+      for (int i = 0; i < prices.length; i++) {
+        if (prices[i] == null) {
+          prices[i] = new long[rooms.get(i).topology.cellCount()];
+        }
+      }
+      return sum;
+    }
+
+    private long rowPrices() {
+      long sum = 0;
+      for (int i = 0; i < rooms.size(); i++) {
+        podRows.add(new ArrayList<>());
+      }
+      for (Certificate.RowPrice row : certificate.rows()) {
+        if (row.price() < 0) {
+          throw new IllegalArgumentException("the price of a row is negative: " + row);
+        }
+        long right =
+            switch (row.kind()) {
+              case POOL -> pool(row);
+              case TREE -> tree(row);
+              case QUOTA -> {
+                check(row, quotaPrice.length);
+                quotaPrice[row.size()] = addExact(quotaPrice[row.size()], row.price());
+                yield subtractExact(limits.quotaLimit(row.size()), limits.quotaFixed(row.size()));
+              }
+              case RESERVED -> {
+                check(row, reservedPrice.length);
+                reservedPrice[row.size()] = addExact(reservedPrice[row.size()], row.price());
+                yield subtractExact(
+                    limits.reservedLimit(row.size()), limits.reservedFixed(row.size()));
+              }
+            };
+        sum = addExact(sum, multiplyExact(row.price(), right));
+      }
+      return sum;
+    }
+
+    private void check(Certificate.RowPrice row, int size) {
+      if (row.size() < 0 || row.size() >= size) {
+        throw new IllegalArgumentException("the rules have no such row: " + row);
+      }
+    }
+
+    private int room(Certificate.RowPrice row) {
+      Integer at = roomOf.get(row.pod());
+      if (at == null) {
+        throw new IllegalArgumentException("there is no pod for row " + row);
+      }
+      return at;
+    }
+
+    private long pool(Certificate.RowPrice row) {
+      int at = room(row);
+      if (row.size() < 1 || !rooms.get(at).topology.isOptical()) {
+        throw new IllegalArgumentException("expected cubes in parcels of 1 or more: " + row);
+      }
+      boolean[] cubes = rooms.get(at).openCubes(row.healthyOnly());
+      long free = 0;
+      for (boolean cube : cubes) {
+        free += cube ? 1 : 0;
+      }
+      podRows.get(at).add(new Row(row, cubes, new boolean[0]));
+      return free / row.size();
+    }
+
+    private long tree(Certificate.RowPrice row) {
+      int at = room(row);
+      boolean[] nodes = rooms.get(at).openNodes(row.size(), row.healthyOnly());
+      long free = 0;
+      for (boolean cell : nodes) {
+        free += cell ? 1 : 0;
+      }
+      podRows.get(at).add(new Row(row, new boolean[0], nodes));
+      return free;
+    }
+
+    // ------------------------------------------------------------- candidates
+
+    /** What the rows take from a slice on free, usable cells. */
+    private long rowCost(SliceRequest request, int at, Shape shape) {
+      TpuTopology t = rooms.get(at).topology;
+      long sum = ruleCost(request, at, shape.chips());
+      for (Row row : podRows.get(at)) {
+        Certificate.RowPrice r = row.row();
+        if (!r.healthyOnly() || request.healthyOnly()) {
+          long cells = shape.chips() / t.chipsPerCell();
+          long a =
+              r.kind() == Certificate.RowKind.POOL
+                  ? t.cubesOf(shape) / r.size()
+                  : cells >= r.size() ? cells : 0;
+          sum = addExact(sum, multiplyExact(r.price(), a));
+        }
+      }
+      return sum;
+    }
+
+    private long ruleCost(SliceRequest request, int at, long chips) {
+      Pod pod = rooms.get(at).pod;
+      long sum = 0;
+      for (int i = 0; i < quotaPrice.length; i++) {
+        if (quotaPrice[i] != 0 && RuleLimits.counts(rules.quotas().get(i), request.tenant(), pod)) {
+          sum = addExact(sum, multiplyExact(quotaPrice[i], chips));
+        }
+      }
+      for (int i = 0; i < reservedPrice.length; i++) {
+        if (reservedPrice[i] != 0
+            && RuleLimits.counts(rules.reserved().get(i), request.tenant(), pod)) {
+          sum = addExact(sum, multiplyExact(reservedPrice[i], chips));
+        }
+      }
+      return sum;
+    }
+
+    /** What cells and rows take from a running slice where it is. */
+    private long stayCost(SliceRequest request, RunningSlice slice) {
+      int at = roomAt(slice.pod());
+      int[] cells = rooms.get(at).topology.cells(slice.footprint());
+      long sum = ruleCost(request, at, slice.shape().chips());
+      for (int cell : cells) {
+        sum = addExact(sum, prices[at][cell]);
+      }
+      for (Row row : podRows.get(at)) {
+        Certificate.RowPrice r = row.row();
+        if (r.healthyOnly() && !request.healthyOnly()) {
+          continue;
+        }
+        long a = 0;
+        if (r.kind() == Certificate.RowKind.TREE) {
+          for (int cell : cells) {
+            a += cells.length >= r.size() && row.nodes()[cell] ? 1 : 0;
+          }
+        } else if (slice.footprint() instanceof Footprint.Cubes cubes) {
+          for (CubeId cube : cubes.cubes()) {
+            a += row.cubes()[cube.index()] ? 1 : 0;
+          }
+          a /= r.size();
+        }
+        sum = addExact(sum, multiplyExact(r.price(), a));
+      }
+      return sum;
+    }
+
+    private long price(int at) {
+      Room room = rooms.get(at);
+      return cost.pricePerChipHourMicros(room.pod.id(), room.topology.accelerator().name());
+    }
+
+    private long cheapest(SliceRequest request, int at, Shape shape) {
+      Cheapest key =
+          new Cheapest(
+              at,
+              shape,
+              request.mayTurn(),
+              request.healthyOnly(),
+              request.interconnect(),
+              withHold.contains(request.id()) ? request.id() : "");
+      Long known = cheapest.get(key);
+      if (known == null) {
+        known = rooms.get(at).cheapest(request, shape, prices[at]);
+        cheapest.put(key, known);
+      }
+      return known;
+    }
+
+    // ------------------------------------------------------------- wanted requests
+
+    private long wanted() {
+      Map<Kind, @Nullable Long> byKind = new HashMap<>();
+      Map<String, @Nullable Long> gangs = new LinkedHashMap<>();
+      long sum = 0;
+      for (SliceRequest request : requests) {
+        Long w;
+        if (withHold.contains(request.id())) {
+          w = best(request);
+        } else {
+          Kind kind = new Kind(request);
+          if (!byKind.containsKey(kind)) {
+            byKind.put(kind, best(request));
+          }
+          w = byKind.get(kind);
+        }
+        Optional<String> gang = request.gang();
+        if (gang.isPresent()) {
+          Long before = gangs.containsKey(gang.get()) ? gangs.get(gang.get()) : Long.valueOf(0);
+          gangs.put(gang.get(), before == null || w == null ? null : addExact(before, w));
+        } else if (w != null && w > 0) {
+          sum = addExact(sum, w);
+        }
+      }
+      for (Long w : gangs.values()) {
+        if (w != null && w > 0) {
+          sum = addExact(sum, w);
+        }
+      }
+      return sum;
+    }
+
+    /** The best joint choice of a wanted request, or null if there is none. */
+    private @Nullable Long best(SliceRequest request) {
+      int k = request.slices();
+      Spread spread = request.spread();
+      boolean apart =
+          spread.kind() == Spread.Kind.DIFFERENT_PODS || spread.kind() == Spread.Kind.AT_MOST;
+      int most = spread.kind() == Spread.Kind.DIFFERENT_PODS ? 1 : spread.max();
+      Map<Joint, Map<String, Long>> joint = new HashMap<>();
+      for (int at = 0; at < rooms.size(); at++) {
+        Room room = rooms.get(at);
+        if (!PodMatch.matches(request, room.pod)) {
+          continue;
+        }
+        List<Shape> shapes = options(request, room.topology);
+        for (int rank = 0; rank < shapes.size(); rank++) {
+          Shape shape = shapes.get(rank);
+          long cells = cheapest(request, at, shape);
+          if (cells == Room.NONE) {
+            continue;
+          }
+          long gain = gain(request, at, shape, rank);
+          gain = subtractExact(gain, rowCost(request, at, shape));
+          gain = subtractExact(gain, cells);
+          joint
+              .computeIfAbsent(
+                  new Joint(
+                      room.topology.accelerator().name(),
+                      request.mayTurn() ? shape.sorted() : shape),
+                  j -> new TreeMap<>())
+              .merge(apart ? Verification.domain(spread, room.pod) : "", gain, Math::max);
+        }
+      }
+      Long best = null;
+      for (Map<String, Long> domains : joint.values()) {
+        Long sum = sumOfBest(domains, k, apart ? most : k);
+        best = sum == null || best != null && best >= sum ? best : sum;
+      }
+      return best;
+    }
+
+    private @Nullable Long sumOfBest(Map<String, Long> domains, int k, int most) {
+      List<Long> sorted = new ArrayList<>(domains.values());
+      sorted.sort(Collections.reverseOrder());
+      long sum = 0;
+      int left = k;
+      for (long value : sorted) {
+        int n = Math.min(left, most);
+        sum = addExact(sum, multiplyExact(value, (long) n));
+        left -= n;
+      }
+      return left > 0 ? null : sum;
+    }
+
+    /** The weighted gain of one newly placed slice; notes what it may add to the level. */
+    private long gain(SliceRequest request, int at, Shape shape, int rank) {
+      long chips = shape.chips();
+      long counted = ObjectiveLevels.counted(request, shape);
+      long ranked = multiplyExact(chips, (long) rank);
+      long priced = multiplyExact(chips, price(at));
+      switch (of.kind()) {
+        case PLACED -> {
+          if (of.priority() == request.priority()) {
+            mayGain(multiplyExact(counted, (long) request.slices()));
+          }
+        }
+        case SHAPE_RANK ->
+            mayGain(request.shapes().isEmpty() ? ranked : multiplyExact(ranked, request.slices()));
+        case PRICE -> mayGain(priced);
+        default -> {}
+      }
+      long gain = multiplyExact(placedWeight.getOrDefault(request.priority(), 0L), counted);
+      if (rankWeight != 0) {
+        gain = subtractExact(gain, multiplyExact(rankWeight, ranked));
+      }
+      return priceWeight == 0 ? gain : subtractExact(gain, multiplyExact(priceWeight, priced));
+    }
+
+    // ------------------------------------------------------------- running requests
+
+    /** The best joint choice of a running request: stay, leave, or move some of it. */
+    private long running(Standing.Group group) {
+      SliceRequest request = group.request();
+      List<RunningSlice> slices = group.slices();
+      long weight = keptWeight.getOrDefault(request.priority(), 0L);
+      boolean here = of.kind() == Level.Kind.KEPT && of.priority() == request.priority();
+      long[] stay = new long[slices.size()];
+      long all = 0;
+      long keptTotal = 0;
+      for (int i = 0; i < stay.length; i++) {
+        long kept = group.isBroken(i) ? 0 : ObjectiveLevels.counted(request, slices.get(i).shape());
+        keptTotal = addExact(keptTotal, kept);
+        if (here && group.permission().move()) {
+          mayGain(kept);
+        }
+        stay[i] = subtractExact(multiplyExact(weight, kept), stayCost(request, slices.get(i)));
+        all = addExact(all, stay[i]);
+      }
+      if (here && !group.permission().move()) {
+        mayGain(keptTotal);
+      }
+      long lost = Verification.disruption(group, rules);
+      if (of.kind() == Level.Kind.DISRUPTION) {
+        mayGain(lost);
+      }
+      long disrupted =
+          disruptionWeight == 0 ? 0 : Math.negateExact(multiplyExact(disruptionWeight, lost));
+      long best = all;
+      if (group.permission().evict()) {
+        best = Math.max(best, disrupted);
+      }
+      if (group.permission().move()) {
+        Long moved = moved(group, stay, weight, here);
+        if (moved != null) {
+          best = Math.max(best, addExact(moved, disrupted));
+        }
+      }
+      return best;
+    }
+
+    private @Nullable Long moved(Standing.Group group, long[] stay, long weight, boolean here) {
+      SliceRequest request = group.request();
+      boolean samePod = request.spread().kind() == Spread.Kind.SAME_POD;
+      // By common choice: the best value of each slice, Long.MIN_VALUE where it has none.
+      Map<List<Object>, long[]> joint = new HashMap<>();
+      for (int at = 0; at < rooms.size(); at++) {
+        Room room = rooms.get(at);
+        String accelerator = room.topology.accelerator().name();
+        if (of.kind() == Level.Kind.NEW_HOSTS) {
+          mayGain(1);
+        }
+        List<Shape> shapes = new ArrayList<>();
+        if (PodMatch.matches(request, room.pod)) {
+          shapes.addAll(options(request, room.topology));
+        }
+        for (Shape shape : shapes) {
+          Shape common = request.mayTurn() ? shape.sorted() : shape;
+          long[] best = null;
+          for (int i = 0; i < stay.length; i++) {
+            RunningSlice slice = group.slices().get(i);
+            if (group.permission().withinPod() && !slice.pod().equals(room.pod.id())) {
+              continue;
+            }
+            long value = move(request, slice, at, shape, weight, here);
+            if (value == Long.MIN_VALUE) {
+              continue;
+            }
+            if (best == null) {
+              best =
+                  joint.computeIfAbsent(
+                      List.of(accelerator, common, samePod ? room.pod.id() : ""),
+                      j -> none(stay.length));
+            }
+            best[i] = Math.max(best[i], value);
+          }
+        }
+      }
+      Long best = null;
+      for (Map.Entry<List<Object>, long[]> choice : joint.entrySet()) {
+        long sum = 0;
+        boolean possible = true;
+        for (int i = 0; i < stay.length; i++) {
+          RunningSlice slice = group.slices().get(i);
+          Room room = rooms.get(roomAt(slice.pod()));
+          Shape own = request.mayTurn() ? slice.shape().sorted() : slice.shape();
+          String pod = (String) choice.getKey().get(2);
+          boolean mayStay =
+              choice.getKey().get(0).equals(room.topology.accelerator().name())
+                  && choice.getKey().get(1).equals(own)
+                  && (pod.isEmpty() || pod.equals(slice.pod()));
+          long value = choice.getValue()[i];
+          value = mayStay ? Math.max(value, stay[i]) : value;
+          possible &= value != Long.MIN_VALUE;
+          sum = possible ? addExact(sum, value) : sum;
+        }
+        if (possible && (best == null || sum > best)) {
+          best = sum;
+        }
+      }
+      return best;
+    }
+
+    private long[] none(int n) {
+      long[] values = new long[n];
+      Arrays.fill(values, Long.MIN_VALUE);
+      return values;
+    }
+
+    /** The value of moving one slice, its disruption aside; Long.MIN_VALUE if it cannot. */
+    private long move(
+        SliceRequest request, RunningSlice slice, int at, Shape shape, long weight, boolean here) {
+      Room room = rooms.get(at);
+      TpuTopology t = room.topology;
+      long hosts = 0;
+      long cells;
+      boolean own = slice.pod().equals(room.pod.id());
+      if (hostWeight != 0 && own && t.cellTile().equals(t.hostTile())) {
+        // Each host of the pod is a cell: those that it holds already cost nothing.
+        long[] dearer = new long[prices[at].length];
+        long all = 0;
+        for (int cell = 0; cell < dearer.length; cell++) {
+          dearer[cell] = addExact(prices[at][cell], hostWeight);
+          all = addExact(all, dearer[cell]);
+        }
+        for (int cell : t.cells(slice.footprint())) {
+          dearer[cell] = prices[at][cell];
+        }
+        cells = room.cheapest(request, shape, dearer);
+      } else {
+        hosts = t.isLegal(shape) ? t.hostsOf(shape) : 0;
+        if (own) {
+          hosts = Math.max(0, hosts - t.cells(slice.footprint()).length);
+        }
+        cells = cheapest(request, at, shape);
+      }
+      if (cells == Room.NONE) {
+        return Long.MIN_VALUE;
+      }
+      long counted = ObjectiveLevels.counted(request, shape);
+      long priced = multiplyExact(shape.chips(), price(at));
+      if (here) {
+        mayGain(counted);
+      } else if (of.kind() == Level.Kind.PRICE) {
+        mayGain(priced);
+      }
+      long value = subtractExact(multiplyExact(weight, counted), cells);
+      value = subtractExact(value, rowCost(request, at, shape));
+      value = subtractExact(value, multiplyExact(hostWeight, hosts));
+      return priceWeight == 0 ? value : subtractExact(value, multiplyExact(priceWeight, priced));
+    }
+  }
+}

@@ -1,0 +1,431 @@
+package dev.slicewright.plan;
+
+import dev.slicewright.fleet.EffectiveHealth;
+import dev.slicewright.fleet.Health;
+import dev.slicewright.fleet.Hold;
+import dev.slicewright.fleet.Pod;
+import dev.slicewright.fleet.RunningSlice;
+import dev.slicewright.request.Interconnect;
+import dev.slicewright.request.PlanningRules;
+import dev.slicewright.request.SliceRequest;
+import dev.slicewright.topology.Axis;
+import dev.slicewright.topology.Chip;
+import dev.slicewright.topology.CubeId;
+import dev.slicewright.topology.Footprint;
+import dev.slicewright.topology.Orientation;
+import dev.slicewright.topology.PartitionForest;
+import dev.slicewright.topology.PartitionId;
+import dev.slicewright.topology.Shape;
+import dev.slicewright.topology.Slicing;
+import dev.slicewright.topology.TpuTopology;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.function.Predicate;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The cells of one pod that the slices of a problem may take, once all that may move or leave is
+ * gone; and the cheapest footprint of a shape under given prices on cells.
+ *
+ * <p>Boxes by sliding-window sums along one axis after the other, O(cells) for each orientation;
+ * partitions by differences of running sums, O(partitions); whole cubes by sorting their prices.
+ */
+final class Room {
+
+  /** No footprint will do. */
+  static final long NONE = -1;
+
+  final Pod pod;
+  final TpuTopology topology;
+
+  private final boolean[] closed; // taken for good, failed, cordoned or held for a stranger
+  private final boolean[] present; // taken by a slice that may move or leave
+  private final String @Nullable [] holder; // whose live hold is on a cell
+  private final Set<String> holders = new HashSet<>();
+  private final @Nullable EffectiveHealth health;
+  private final Map<ViewKey, View> views = new HashMap<>();
+  private Shape @Nullable [] nodeShapes; // sorted
+
+  private record ViewKey(boolean healthyOnly, String holder) {}
+
+  /** What one kind of request may use. */
+  private static final class View {
+    final boolean[] blocked;
+    final int[] blockedBefore;
+    final boolean[] cubes;
+
+    View(boolean[] blocked, int[] blockedBefore, boolean[] cubes) {
+      this.blocked = blocked;
+      this.blockedBefore = blockedBefore;
+      this.cubes = cubes;
+    }
+  }
+
+  Room(Pod pod, PlanningRules rules, List<RunningSlice> mayGo, Predicate<String> isItem) {
+    this.pod = pod;
+    this.topology = pod.topology();
+    int n = topology.cellCount();
+    this.closed = new boolean[n];
+    this.present = new boolean[n];
+    for (RunningSlice slice : mayGo) {
+      for (int cell : topology.cells(slice.footprint())) {
+        present[cell] = true;
+      }
+    }
+    this.health = pod.reportedHealth().isEmpty() ? null : pod.health();
+    boolean cordons = pod.isCordoned() || !pod.cordons().isEmpty();
+    for (int cell = 0; cell < n; cell++) {
+      closed[cell] =
+          pod.busy().contains(cell) && !present[cell]
+              || health != null && health.failedCells().contains(cell)
+              || cordons && pod.cordonedCells().contains(cell);
+    }
+    String[] held = null;
+    for (Hold hold : pod.holds()) {
+      if (hold.isLive(rules.now())) {
+        held = held == null ? new String[n] : held;
+        boolean known = isItem.test(hold.request());
+        for (int cell : topology.cells(hold.footprint())) {
+          held[cell] = hold.request();
+          closed[cell] |= !known;
+        }
+        holders.add(hold.request());
+      }
+    }
+    this.holder = held;
+  }
+
+  /** Whether some slice may take a cell, or stays on it though it might go. */
+  boolean counts(int cell) {
+    return !closed[cell] || present[cell];
+  }
+
+  private boolean isDegraded(int cell) {
+    return health != null && health.degradedCells().contains(cell);
+  }
+
+  private View view(boolean healthyOnly, String request) {
+    ViewKey key = new ViewKey(healthyOnly, holders.contains(request) ? request : "");
+    View view = views.get(key);
+    if (view == null) {
+      int n = closed.length;
+      boolean[] blocked = new boolean[n];
+      int[] before = new int[n + 1];
+      for (int cell = 0; cell < n; cell++) {
+        String by = holder == null ? null : holder[cell];
+        blocked[cell] =
+            closed[cell]
+                || by != null && !by.equals(key.holder())
+                || healthyOnly && isDegraded(cell);
+        before[cell + 1] = before[cell] + (blocked[cell] ? 1 : 0);
+      }
+      boolean[] cubes = new boolean[topology.cubeCount()];
+      for (int c = 0; c < cubes.length; c++) {
+        int first = c * topology.hostsPerCube();
+        cubes[c] =
+            before[first + topology.hostsPerCube()] == before[first] && cubeServes(c, healthyOnly);
+      }
+      view = new View(blocked, before, cubes);
+      views.put(key, view);
+    }
+    return view;
+  }
+
+  private boolean cubeServes(int cube, boolean healthyOnly) {
+    CubeId id = new CubeId(cube);
+    return health == null
+        || !health.brokenCubes().contains(id)
+            && !(healthyOnly && health.degradedCubes().contains(id));
+  }
+
+  /** Cubes that some request of a kind may use for a slice of whole cubes. */
+  boolean[] openCubes(boolean healthyOnly) {
+    boolean[] open = new boolean[topology.cubeCount()];
+    int size = topology.hostsPerCube();
+    for (int c = 0; c < open.length; c++) {
+      open[c] = cubeServes(c, healthyOnly);
+      for (int cell = c * size; open[c] && cell < (c + 1) * size; cell++) {
+        open[c] = !closed[cell] && !(healthyOnly && isDegraded(cell));
+      }
+    }
+    return open;
+  }
+
+  /**
+   * By cell: whether it lies in a partition of a number of cells that some request of a kind may
+   * use.
+   *
+   * @throws IllegalArgumentException if a larger slice is not made of such partitions
+   */
+  boolean[] openNodes(int size, boolean healthyOnly) {
+    PartitionForest forest = topology.partitions().orElse(null);
+    if (forest == null || size < 1) {
+      throw new IllegalArgumentException("pod " + pod.id() + " has no partitions of " + size);
+    }
+    if (topology.slicing() instanceof Slicing.OpticalCubes optical
+        && (size > topology.hostsPerCube()
+            || optical.boxesInCube() && size < topology.hostsPerCube())) {
+      throw new IllegalArgumentException(
+          "slices of pod " + pod.id() + " are not all made of partitions of " + size + " cells");
+    }
+    boolean[] inside = new boolean[closed.length];
+    boolean[] open = new boolean[closed.length];
+    for (int i = 0; i < forest.size(); i++) {
+      PartitionId id = new PartitionId(i);
+      if (forest.cellCount(id) == size) {
+        int first = forest.firstCell(id);
+        boolean all = true;
+        for (int cell = first; cell < first + size; cell++) {
+          inside[cell] = true;
+          all &= !closed[cell] && !(healthyOnly && isDegraded(cell));
+        }
+        Arrays.fill(open, first, first + size, all);
+      }
+    }
+    for (int i = 0; i < forest.size(); i++) {
+      PartitionId id = new PartitionId(i);
+      for (int k = 0; forest.cellCount(id) > size && k < forest.cellCount(id); k++) {
+        if (!inside[forest.firstCell(id) + k]) {
+          throw new IllegalArgumentException(
+              "partition "
+                  + forest.name(id)
+                  + " of pod "
+                  + pod.id()
+                  + " does not split into partitions of "
+                  + size
+                  + " cells");
+        }
+      }
+    }
+    return open;
+  }
+
+  /**
+   * The least sum of prices over the footprints that a slice may take, its ties to others aside.
+   *
+   * @param prices by cell, 0 or more, their sum a long
+   * @return 0 or more, or {@link #NONE}
+   */
+  long cheapest(SliceRequest request, Shape shape, long[] prices) {
+    if (!topology.isLegal(shape)
+        || request.interconnect() == Interconnect.TWISTED && topology.twist(shape).isEmpty()) {
+      return NONE;
+    }
+    View view = view(request.healthyOnly(), request.id());
+    int cubes = topology.cubesOf(shape);
+    if (cubes > 0) {
+      return cheapestCubes(view, cubes, prices);
+    }
+    long best = NONE;
+    if (topology.partitions().isPresent()) {
+      best = cheapestPartition(request, shape, view, prices);
+    }
+    if (topology.slicing() instanceof Slicing.TorusBoxes) {
+      return cheapestBox(request, shape, view, prices);
+    }
+    if (topology.slicing() instanceof Slicing.OpticalCubes optical && optical.boxesInCube()) {
+      long box = cheapestBoxInCube(request, shape, view, prices);
+      best = best == NONE || box != NONE && box < best ? box : best;
+    }
+    return best;
+  }
+
+  private long cheapestCubes(View view, int count, long[] prices) {
+    int size = topology.hostsPerCube();
+    long[] sums = new long[view.cubes.length];
+    int n = 0;
+    for (int c = 0; c < view.cubes.length; c++) {
+      if (view.cubes[c]) {
+        long sum = 0;
+        for (int cell = c * size; cell < (c + 1) * size; cell++) {
+          sum += prices[cell];
+        }
+        sums[n++] = sum;
+      }
+    }
+    if (n < count) {
+      return NONE;
+    }
+    Arrays.sort(sums, 0, n);
+    long best = 0;
+    for (int i = 0; i < count; i++) {
+      best += sums[i];
+    }
+    return best;
+  }
+
+  private long cheapestPartition(SliceRequest request, Shape shape, View view, long[] prices) {
+    PartitionForest forest = topology.partitions().orElseThrow();
+    Shape[] shapes = nodeShapes;
+    if (shapes == null) {
+      shapes = new Shape[forest.size()];
+      for (int i = 0; i < shapes.length; i++) {
+        shapes[i] = forest.shape(new PartitionId(i)).sorted();
+      }
+      nodeShapes = shapes;
+    }
+    Shape sorted = shape.sorted();
+    long best = NONE;
+    for (int i = 0; i < shapes.length; i++) {
+      if (!shapes[i].equals(sorted)) {
+        continue;
+      }
+      PartitionId id = new PartitionId(i);
+      int from = forest.firstCell(id);
+      int to = from + forest.cellCount(id);
+      if (view.blockedBefore[to] != view.blockedBefore[from]) {
+        continue;
+      }
+      long sum = 0;
+      for (int cell = from; cell < to; cell++) {
+        sum += prices[cell];
+      }
+      if ((best == NONE || sum < best) && mayTake(request, shape, new Footprint.Partition(id))) {
+        best = sum;
+      }
+    }
+    return best;
+  }
+
+  /** Turning, interconnect and links; cells are known to be usable. */
+  private boolean mayTake(SliceRequest request, Shape shape, Footprint footprint) {
+    if (!request.mayTurn() && Verification.isTurned(topology, shape, footprint)
+        || request.interconnect() == Interconnect.WRAPAROUND
+            && !topology.isTorus(shape, footprint)) {
+      return false;
+    }
+    if (health == null || health.failedLinks().isEmpty() && health.degradedLinks().isEmpty()) {
+      return true;
+    }
+    Health of = health.of(topology, footprint);
+    return of == Health.HEALTHY || of == Health.DEGRADED && !request.healthyOnly();
+  }
+
+  private List<Shape> turns(SliceRequest request, Shape shape) {
+    List<Shape> turns = new ArrayList<>();
+    for (Orientation orientation : Orientation.ofRank(shape.rank())) {
+      Shape extents = orientation.extents(shape);
+      if (!turns.contains(extents)
+          && (request.mayTurn() || !topology.coordinatesKnown() || extents.equals(shape))) {
+        turns.add(extents);
+      }
+    }
+    return turns;
+  }
+
+  private long cheapestBoxInCube(SliceRequest request, Shape shape, View view, long[] prices) {
+    long best = NONE;
+    Shape tile = topology.hostTile();
+    for (Shape e : turns(request, shape)) {
+      if (topology.alignment(e).isEmpty()) {
+        continue;
+      }
+      for (int c = 0; c < topology.cubeCount(); c++) {
+        Chip at = topology.originOf(new CubeId(c));
+        for (int z = 0; z + e.z() <= 4; z += tile.z()) {
+          for (int y = 0; y + e.y() <= 4; y += tile.y()) {
+            for (int x = 0; x + e.x() <= 4; x += tile.x()) {
+              Footprint box = new Footprint.Box(new Chip(at.x() + x, at.y() + y, at.z() + z), e);
+              long sum = 0;
+              boolean free = true;
+              for (int cell : topology.cells(box)) {
+                free &= !view.blocked[cell];
+                sum += prices[cell];
+              }
+              if (free && (best == NONE || sum < best) && mayTake(request, shape, box)) {
+                best = sum;
+              }
+            }
+          }
+        }
+      }
+    }
+    return best;
+  }
+
+  private long cheapestBox(SliceRequest request, Shape shape, View view, long[] prices) {
+    Shape grid = topology.cellGrid();
+    Shape tile = topology.cellTile();
+    int[] n = {grid.x(), grid.y(), grid.z()};
+    int cells = closed.length;
+    long[] sums = new long[cells];
+    int[] blocked = new int[cells];
+    long best = NONE;
+    for (Shape e : turns(request, shape)) {
+      Shape stride = topology.alignment(e).orElse(null);
+      if (stride == null) {
+        continue;
+      }
+      int[] length = {
+        Math.max(1, e.x() / tile.x()), Math.max(1, e.y() / tile.y()), Math.max(1, e.z() / tile.z())
+      };
+      int[] step = {
+        Math.max(1, stride.x() / tile.x()),
+        Math.max(1, stride.y() / tile.y()),
+        Math.max(1, stride.z() / tile.z())
+      };
+      System.arraycopy(prices, 0, sums, 0, cells);
+      for (int cell = 0; cell < cells; cell++) {
+        blocked[cell] = view.blocked[cell] ? 1 : 0;
+      }
+      int apart = 1;
+      int[] last = new int[3];
+      for (Axis axis : Axis.values()) {
+        int a = axis.ordinal();
+        slide(sums, blocked, n[a], apart, length[a]);
+        apart *= n[a];
+        last[a] = topology.wraps(axis) ? n[a] - 1 : n[a] - length[a];
+      }
+      for (int z = 0; z <= last[2]; z += step[2]) {
+        for (int y = 0; y <= last[1]; y += step[1]) {
+          for (int x = 0; x <= last[0]; x += step[0]) {
+            int cell = x + n[0] * (y + n[1] * z);
+            if (blocked[cell] == 0 && (best == NONE || sums[cell] < best)) {
+              Chip at = new Chip(x * tile.x(), y * tile.y(), z * tile.z());
+              if (mayTake(request, shape, new Footprint.Box(at, e))) {
+                best = sums[cell];
+              }
+            }
+          }
+        }
+      }
+    }
+    return best;
+  }
+
+  /** Replaces each value by the sum of it and its followers along one axis, wrapping round. */
+  private static void slide(long[] sums, int[] blocked, int n, int apart, int length) {
+    if (length == 1) {
+      return;
+    }
+    long[] line = new long[n];
+    int[] lineBlocked = new int[n];
+    for (int base = 0; base < sums.length; base++) {
+      if (base / apart % n != 0) {
+        continue; // not the first of its line
+      }
+      long sum = 0;
+      int count = 0;
+      for (int i = 0; i < n; i++) {
+        line[i] = sums[base + i * apart];
+        lineBlocked[i] = blocked[base + i * apart];
+        if (i < length) {
+          sum += line[i];
+          count += lineBlocked[i];
+        }
+      }
+      for (int i = 0; i < n; i++) {
+        sums[base + i * apart] = sum;
+        blocked[base + i * apart] = count;
+        int in = i + length < n ? i + length : i + length - n;
+        sum += line[in] - line[i];
+        count += lineBlocked[in] - lineBlocked[i];
+      }
+    }
+  }
+}

@@ -1,0 +1,353 @@
+package dev.slicewright.solve;
+
+import dev.slicewright.plan.Certificate;
+import dev.slicewright.plan.Certificate.CellPrices;
+import dev.slicewright.plan.Certificate.RowKind;
+import dev.slicewright.plan.Certificate.RowPrice;
+import dev.slicewright.plan.Level;
+import dev.slicewright.plan.ObjectiveLevels;
+import dev.slicewright.plan.PlanVerifier;
+import dev.slicewright.plan.Proof;
+import dev.slicewright.search.Demand;
+import dev.slicewright.search.Demand.Choice;
+import dev.slicewright.search.PlacementSearch;
+import dev.slicewright.search.PodSpace;
+import dev.slicewright.topology.CellSet;
+import dev.slicewright.topology.Slicing;
+import dev.slicewright.topology.TpuTopology;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeSet;
+import java.util.function.BooleanSupplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Bounds of each level by arithmetic: what is asked for, and certificates with prices of a simple
+ * form.
+ *
+ * <p>For a size s, everything of s chips or more pays one chip a chip: on boxes, on the cells that
+ * some box of such a size can cover (coverage); on partitions and cubes, on the row of that size
+ * (free partitions of the size, or parcels of cubes). Smaller things pay nothing and count in full.
+ * Where sizes divide each other, as on partitions, one of these prices is an optimal dual: the most
+ * that fits is the least, over s, of the room in pieces of s plus the demand below s. Quotas may be
+ * priced as well. Every price is checked by {@link PlanVerifier#certifiedBound}, whose bound alone
+ * counts.
+ */
+final class Bounds {
+
+  /** A bound and what stands behind it. */
+  record Bound(long value, Proof proof) {}
+
+  /** What is known of a level for given values of the earlier ones, which alone it depends on. */
+  private static final class Known {
+    final long[] earlier;
+    Bound best;
+    int tried; // certificates so far
+    @Nullable List<Certificate> certificates; // made when the trivial bound does not settle it
+
+    Known(long[] earlier, Bound best) {
+      this.earlier = earlier;
+      this.best = best;
+    }
+  }
+
+  private final Map<Integer, Known> known = new HashMap<>();
+
+  private static final long UNIT = Certificate.UNIT;
+
+  private final Instance in;
+  private final Map<Integer, PodSpace> fresh = new HashMap<>();
+  private final Map<String, List<RowPrice>> rowCache = new HashMap<>();
+  private final Map<String, List<CellPrices>> cellCache = new HashMap<>();
+  private final BooleanSupplier stop;
+
+  Bounds(Instance in, BooleanSupplier stop) {
+    this.in = in;
+    this.stop = stop;
+  }
+
+  /**
+   * The best bound of a level known by arithmetic.
+   *
+   * @param l the level
+   * @param values the values held at earlier levels, and this level's own value
+   */
+  Bound bound(int l, long[] values) {
+    long[] earlier = Arrays.copyOf(values, l);
+    Known k = known.get(l);
+    if (k == null || !Arrays.equals(k.earlier, earlier)) {
+      Level level = in.levels.get(l);
+      k = new Known(earlier, trivial(level));
+      known.put(l, k);
+    }
+    if (k.certificates == null && k.best.value() != values[l]) {
+      k.certificates = certificates(l, values);
+    }
+    List<Certificate> all = k.certificates == null ? List.of() : k.certificates;
+    while (k.best.value() != values[l] && k.tried < all.size()) {
+      k.best = better(l, values, k.best, all.get(k.tried++));
+      if (stop.getAsBoolean()) {
+        break;
+      }
+    }
+    return k.best;
+  }
+
+  private Bound trivial(Level level) {
+    long sum = 0;
+    if (level.kind() == Level.Kind.PLACED) {
+      for (Demand demand : in.demands) {
+        if (demand.request().priority() == level.priority()) {
+          sum =
+              Math.addExact(
+                  sum,
+                  Math.multiplyExact(
+                      ObjectiveLevels.mostCounted(demand.request()),
+                      (long) demand.request().slices()));
+        }
+      }
+    } else if (level.kind() == Level.Kind.KEPT) {
+      sum = in.pinnedKept.getOrDefault(level.priority(), 0L);
+      for (Instance.Free free : in.free) {
+        if (free.request().priority() == level.priority()) {
+          for (int i = 0; i < free.slices().size(); i++) {
+            if (!free.broken()[i] || free.permission().move()) {
+              sum =
+                  Math.addExact(
+                      sum, ObjectiveLevels.counted(free.request(), free.slices().get(i).shape()));
+            }
+          }
+        }
+      }
+    }
+    return new Bound(sum, new Proof.Trivial());
+  }
+
+  private Bound better(int l, long[] values, Bound best, @Nullable Certificate certificate) {
+    if (certificate == null) {
+      return best;
+    }
+    long value;
+    try {
+      value =
+          PlanVerifier.certifiedBound(
+              in.fleet, in.requests, in.rules, in.cost, certificate, values);
+    } catch (IllegalArgumentException | ArithmeticException e) {
+      return best; // prices that do not suit this pod, or figures too large for them
+    }
+    boolean maximise = in.levels.get(l).kind().maximise();
+    if (maximise ? value < best.value() : value > best.value()) {
+      return new Bound(value, new Proof.Certified(certificate));
+    }
+    return best;
+  }
+
+  // ---------------------------------------------------------------- placed chips
+
+  private List<Certificate> certificates(int l, long[] values) {
+    Level level = in.levels.get(l);
+    if (level.kind() == Level.Kind.PRICE) {
+      Certificate price = cheapest(l, values);
+      return price == null ? List.of() : List.of(price);
+    }
+    if (level.kind() != Level.Kind.PLACED) {
+      return List.of();
+    }
+    long priority = level.priority();
+    TreeSet<Long> sizes = new TreeSet<>();
+    boolean strict = false;
+    for (Demand demand : in.demands) {
+      if (demand.request().priority() >= priority) {
+        demand.choices().forEach(c -> sizes.add(c.shape().chips()));
+        strict |= demand.request().healthyOnly();
+      }
+    }
+    List<Certificate> out = new ArrayList<>();
+    List<List<RowPrice>> rules = rulePrices(priority);
+    long[] held = held(l);
+    // Without prices on room first: that nothing has a place, or a quota alone binds.
+    for (List<RowPrice> rule : rules) {
+      out.add(new Certificate(l, List.of(), rule, rule.isEmpty() ? new long[l] : held));
+    }
+    for (long size : sizes) {
+      for (int healthy = 0; healthy < (strict ? 2 : 1); healthy++) {
+        List<RowPrice> rows = rows(size, priority, healthy == 1);
+        List<CellPrices> cells = healthy == 1 ? List.of() : cells(size, priority);
+        if (rows.isEmpty() && cells.isEmpty()) {
+          continue;
+        }
+        for (List<RowPrice> rule : rules) {
+          List<RowPrice> all = new ArrayList<>(rows);
+          all.addAll(rule);
+          out.add(new Certificate(l, cells, all, held));
+        }
+      }
+    }
+    return out;
+  }
+
+  /** A chip of an earlier level is worth a chip. */
+  private long[] held(int l) {
+    long[] q = new long[l];
+    for (int j = 0; j < l; j++) {
+      Level.Kind kind = in.levels.get(j).kind();
+      q[j] = kind == Level.Kind.PLACED || kind == Level.Kind.KEPT && !in.free.isEmpty() ? UNIT : 0;
+    }
+    return q;
+  }
+
+  private List<List<RowPrice>> rulePrices(long priority) {
+    List<List<RowPrice>> out = new ArrayList<>();
+    out.add(List.of());
+    List<RowPrice> all = new ArrayList<>();
+    int quotas = in.rules.quotas().size();
+    for (int i = 0; i < in.limits.size(); i++) {
+      boolean quota = i < quotas;
+      long wanted = 0;
+      for (Demand demand : in.demands) {
+        for (Choice choice : demand.choices()) {
+          if (demand.request().priority() >= priority
+              && choice.pods().length > 0
+              && in.limits.get(i).counts(demand.request().tenant(), choice.pods()[0])) {
+            wanted += demand.chips();
+            break;
+          }
+        }
+      }
+      if (wanted > in.limits.get(i).room()) {
+        RowPrice price =
+            new RowPrice(
+                quota ? RowKind.QUOTA : RowKind.RESERVED, "", quota ? i : i - quotas, false, UNIT);
+        all.add(price);
+        out.add(List.of(price));
+      }
+    }
+    if (all.size() > 1) {
+      out.add(List.copyOf(all));
+    }
+    return out;
+  }
+
+  /** One chip a chip on the rows of a size, in every pod of partitions or cubes. */
+  private List<RowPrice> rows(long size, long priority, boolean healthyOnly) {
+    return rowCache.computeIfAbsent(
+        size + "/" + priority + "/" + healthyOnly,
+        key -> {
+          List<RowPrice> rows = new ArrayList<>();
+          for (int p : podsWanted(priority)) {
+            TpuTopology t = in.pods.get(p).topology();
+            if (t.slicing() instanceof Slicing.TorusBoxes) {
+              continue;
+            }
+            String pod = in.pods.get(p).id();
+            if (t.isOptical() && size >= 64) {
+              int parcel = (int) Math.min(TpuTopology.MAX_CUBES, (size + 63) / 64);
+              rows.add(new RowPrice(RowKind.POOL, pod, parcel, healthyOnly, 64L * parcel * UNIT));
+            } else {
+              int cells = (int) Math.max(1, size / t.chipsPerCell());
+              rows.add(
+                  new RowPrice(RowKind.TREE, pod, cells, healthyOnly, t.chipsPerCell() * UNIT));
+            }
+          }
+          return rows;
+        });
+  }
+
+  /** One chip a chip on the cells that something of a size or more can cover, in pods of boxes. */
+  private List<CellPrices> cells(long size, long priority) {
+    return cellCache.computeIfAbsent(
+        size + "/" + priority,
+        key -> {
+          Map<Integer, long[]> byPod = new java.util.TreeMap<>();
+          for (Demand demand : in.demands) {
+            if (demand.request().priority() < priority) {
+              continue;
+            }
+            for (Choice choice : demand.choices()) {
+              if (choice.shape().chips() < size) {
+                continue;
+              }
+              for (int p : choice.pods()) {
+                TpuTopology t = in.pods.get(p).topology();
+                boolean inCubes = t.slicing() instanceof Slicing.OpticalCubes o && o.boxesInCube();
+                if (!(t.slicing() instanceof Slicing.TorusBoxes) || inCubes) {
+                  continue;
+                }
+                long[] prices = byPod.computeIfAbsent(p, q -> new long[t.cellCount()]);
+                PodSpace space = space(p);
+                CellSet covered =
+                    space.coverage(
+                        space.register(
+                            PlacementSearch.wantOf(
+                                demand, choice, in.pods.get(p), in.rules.now())));
+                for (int cell : covered.toArray()) {
+                  prices[cell] = t.chipsPerCell() * UNIT;
+                }
+              }
+            }
+          }
+          List<CellPrices> out = new ArrayList<>();
+          byPod.forEach((p, prices) -> out.add(new CellPrices(in.pods.get(p).id(), prices)));
+          return out;
+        });
+  }
+
+  /** The pod as it would be if all that may leave had left, nothing of this batch placed. */
+  private PodSpace space(int p) {
+    return fresh.computeIfAbsent(
+        p,
+        q -> {
+          PodSpace space = PodSpace.of(in.pods.get(q), in.rules.now(), false);
+          for (Instance.Free free : in.free) {
+            free.slices().stream()
+                .filter(s -> in.podOf(s.pod()) == q)
+                .forEach(s -> space.setTaken(s.footprint(), false));
+          }
+          return space;
+        });
+  }
+
+  private int[] podsWanted(long priority) {
+    return in.demands.stream()
+        .filter(d -> d.request().priority() >= priority)
+        .flatMap(d -> d.choices().stream())
+        .flatMapToInt(c -> Arrays.stream(c.pods()))
+        .distinct()
+        .sorted()
+        .toArray();
+  }
+
+  // ---------------------------------------------------------------- price
+
+  /** Every chip placed costs at least the cheapest price that its priority could get. */
+  private @Nullable Certificate cheapest(int l, long[] values) {
+    long[] q = new long[l];
+    for (int j = 0; j < l; j++) {
+      Level level = in.levels.get(j);
+      if (level.kind() != Level.Kind.PLACED) {
+        continue;
+      }
+      long least = Long.MAX_VALUE;
+      for (Demand demand : in.demands) {
+        if (demand.request().priority() == level.priority()) {
+          for (Choice choice : demand.choices()) {
+            for (long price : choice.prices()) {
+              least = Math.min(least, price / Math.max(1, choice.gain()));
+            }
+          }
+        }
+      }
+      if (least == Long.MAX_VALUE || least > Long.MAX_VALUE / UNIT / 4) {
+        continue;
+      }
+      q[j] = least * UNIT;
+      if (values[j] != 0 && Math.abs((double) q[j] * values[j]) > Long.MAX_VALUE / 4.0) {
+        return null;
+      }
+    }
+    return new Certificate(l, List.of(), List.of(), q);
+  }
+}

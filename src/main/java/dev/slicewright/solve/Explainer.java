@@ -1,0 +1,781 @@
+package dev.slicewright.solve;
+
+import dev.slicewright.fleet.Fleet;
+import dev.slicewright.fleet.Hold;
+import dev.slicewright.fleet.Part;
+import dev.slicewright.fleet.Pod;
+import dev.slicewright.fleet.RunningSlice;
+import dev.slicewright.plan.Reason;
+import dev.slicewright.plan.StopReason;
+import dev.slicewright.plan.Unplaced;
+import dev.slicewright.plan.Unplaced.BlockingHost;
+import dev.slicewright.plan.Unplaced.Evidence;
+import dev.slicewright.request.Interconnect;
+import dev.slicewright.request.SliceRequest;
+import dev.slicewright.request.Spread;
+import dev.slicewright.search.Assignment;
+import dev.slicewright.search.Demand;
+import dev.slicewright.search.Demand.Choice;
+import dev.slicewright.search.PlacementSearch;
+import dev.slicewright.search.PodSpace;
+import dev.slicewright.search.Want;
+import dev.slicewright.topology.CellSet;
+import dev.slicewright.topology.CubeId;
+import dev.slicewright.topology.Footprint;
+import dev.slicewright.topology.HostId;
+import dev.slicewright.topology.Shape;
+import dev.slicewright.topology.Slicing;
+import dev.slicewright.topology.TpuTopology;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Says why a request is not placed, by asking what would have let it in: an empty fleet, healthy
+ * parts, no cordons, no holds, no spread, no rivals. Each question is a placement of the request
+ * alone, so an answer "it would fit" is always right; "it would not" is the search's, exact for one
+ * slice.
+ */
+final class Explainer {
+
+  private static final int MAX_BLOCKERS = 16;
+  private static final int MAX_SHAPES_TRIED = 200;
+
+  private final Instance in;
+  private final Solution solution;
+  private final StopReason stopped;
+  private final boolean proved;
+  private final Stop stop;
+  private final Map<Integer, PodSpace> after = new HashMap<>();
+  private final Map<String, List<Pod>> variants = new HashMap<>();
+
+  Explainer(Instance in, Solution solution, StopReason stopped, boolean proved, Stop stop) {
+    this.in = in;
+    this.solution = solution;
+    this.stopped = stopped;
+    this.proved = proved;
+    this.stop = stop;
+  }
+
+  private final Map<List<Object>, Unplaced> memo = new HashMap<>();
+
+  /** Why a demand is not placed; alike demands get the same answer, found once. */
+  Unplaced explain(int d) {
+    Demand demand = in.demands.get(d);
+    if (demand.request().gang().isPresent() || !in.fleet.holdsOf(demand.request().id()).isEmpty()) {
+      return explainAnew(d);
+    }
+    List<Object> key = PlacementSearch.classKey(demand);
+    key.add(demand.request().priority());
+    Unplaced known = memo.get(key);
+    if (known == null) {
+      known = explainAnew(d);
+      memo.put(key, known);
+    }
+    return new Unplaced(
+        demand.request().id(), known.reason(), known.never(), known.evidence(), known.sentence());
+  }
+
+  private Unplaced explainAnew(int d) {
+    Demand demand = in.demands.get(d);
+    SliceRequest request = demand.request();
+    long wanted = wantedChips(request);
+    if (in.matching[d] == 0) {
+      boolean never = true;
+      return new Unplaced(
+          request.id(),
+          Reason.NO_POD_MATCHES,
+          never,
+          Evidence.of(wanted),
+          "No pod of this fleet matches "
+              + selectors(request)
+              + "; add such a pod or change what the request selects.");
+    }
+    if (demand.choices().isEmpty()) {
+      return notFormable(d, request, wanted);
+    }
+    String never = never(demand);
+    if (!never.isEmpty()) {
+      return new Unplaced(request.id(), Reason.OVER_CAPACITY, true, evidence(d, wanted), never);
+    }
+    Unplaced rule = ruled(d, wanted);
+    if (rule != null) {
+      return rule;
+    }
+    Evidence evidence = evidence(d, wanted);
+    if (evidence.freeChips() < least(demand)) {
+      return new Unplaced(
+          request.id(),
+          Reason.NOT_ENOUGH_FREE,
+          false,
+          evidence,
+          "It wants "
+              + chips(wanted)
+              + ", but only "
+              + chips(evidence.freeChips())
+              + (evidence.freeChips() == 1 ? " is" : " are")
+              + " free in the "
+              + pods(evidence.matchingPods())
+              + " that match; wait for a slice to end, or free room.");
+    }
+    if (!in.free.isEmpty() && !stop.getAsBoolean()) {
+      // Running slices may move here, so the request was weighed against them.
+      if (!fitsAlone(demand, in.pods, false)) {
+        return new Unplaced(
+            request.id(),
+            Reason.DISRUPTION_BUDGET,
+            false,
+            evidence,
+            "It does not fit beside what runs, and no move or eviction that the rules permit and"
+                + " the objective allows makes room for it.");
+      }
+    }
+    if (stop.isLate() || stop.isCancelled()) {
+      return late(request, evidence);
+    }
+    if (!fitsAlone(demand, in.pods, false)) {
+      return alone(d, demand, evidence);
+    }
+    return rivals(d, demand, evidence);
+  }
+
+  private static String chips(long n) {
+    return n == 1 ? "1 chip" : n + " chips";
+  }
+
+  private static String pods(int n) {
+    return n == 1 ? "1 pod" : n + " pods";
+  }
+
+  private static long wantedChips(SliceRequest request) {
+    long one = request.shapes().isEmpty() ? request.chips() : request.shapes().get(0).chips();
+    return Math.multiplyExact(one, (long) request.slices());
+  }
+
+  private static long least(Demand demand) {
+    long least = Long.MAX_VALUE;
+    for (Choice choice : demand.choices()) {
+      least = Math.min(least, choice.shape().chips() * demand.request().slices());
+    }
+    return least;
+  }
+
+  private static String selectors(SliceRequest request) {
+    List<String> parts = new ArrayList<>();
+    request.pod().ifPresent(p -> parts.add("pod " + p));
+    if (!request.accelerators().isEmpty()) {
+      parts.add("accelerator " + String.join(" or ", request.accelerators()));
+    }
+    request.requiredLabels().forEach((k, v) -> parts.add("label " + k + "=" + v));
+    request.forbiddenLabels().forEach((k, v) -> parts.add("not label " + k + "=" + v));
+    return parts.isEmpty() ? "(the fleet has no pods)" : String.join(", ", parts);
+  }
+
+  // ---------------------------------------------------------------- never
+
+  private Unplaced notFormable(int d, SliceRequest request, long wanted) {
+    Set<Shape> nearest = new LinkedHashSet<>();
+    String why = "";
+    boolean shapes = false;
+    Set<TpuTopology> seen = new LinkedHashSet<>();
+    for (Pod pod : in.pods) {
+      if (!Instance.matches(request, pod) || !seen.add(pod.topology())) {
+        continue;
+      }
+      TpuTopology t = pod.topology();
+      if (request.shapes().isEmpty()) {
+        if (!t.shapesFor(request.chips()).isEmpty()) {
+          shapes = true;
+        } else {
+          why =
+              "No legal shape of "
+                  + t.accelerator()
+                  + " has exactly "
+                  + request.chips()
+                  + " chips.";
+          nearest.addAll(near(t, request.chips()));
+        }
+        continue;
+      }
+      for (Shape shape : request.shapes()) {
+        String no = t.whyNotLegal(shape).orElse("");
+        shapes |= no.isEmpty();
+        if (!no.isEmpty() && why.isEmpty()) {
+          why = no;
+          nearest.addAll(t.nearestLegalShapes(shape, 3));
+        }
+      }
+    }
+    List<Shape> offer = nearest.stream().limit(4).toList();
+    Evidence evidence =
+        new Evidence(wanted, 0, in.matching[d], null, List.of(), List.of(), offer, 0, 0);
+    if (shapes) {
+      return new Unplaced(
+          request.id(),
+          Reason.INTERCONNECT_NOT_FORMABLE,
+          true,
+          evidence,
+          request.interconnect() == Interconnect.TWISTED
+              ? "None of its shapes can be twisted; shapes k x k x 2k and k x 2k x 2k of whole cubes"
+                  + " can."
+              : "None of its shapes wraps on every axis in the pods that match.");
+    }
+    return new Unplaced(
+        request.id(),
+        Reason.SHAPE_NOT_FORMABLE,
+        true,
+        evidence,
+        why
+            + (offer.isEmpty()
+                ? ""
+                : " The nearest legal shapes are "
+                    + String.join(", ", offer.stream().map(Shape::toString).toList())
+                    + "."));
+  }
+
+  private static List<Shape> near(TpuTopology t, long chips) {
+    return t.legalShapes().stream()
+        .sorted(
+            Comparator.<Shape>comparingDouble(s -> Math.abs(Math.log((double) s.chips() / chips)))
+                .thenComparing(Comparator.naturalOrder()))
+        .limit(3)
+        .toList();
+  }
+
+  /** Why not even the empty fleet could hold its unit, or an empty string. Only what is proved. */
+  private String never(Demand demand) {
+    for (Demand other : in.demands) {
+      if (other.unit() != demand.unit()) {
+        continue;
+      }
+      String why = neverAlone(other);
+      if (!why.isEmpty()) {
+        return other == demand
+            ? why
+            : "Its gang needs " + other.request().id() + ", which can never be placed: " + why;
+      }
+    }
+    return "";
+  }
+
+  private String neverAlone(Demand demand) {
+    SliceRequest request = demand.request();
+    int most = 0;
+    if (demand.choices().isEmpty()) {
+      return "No pod that matches can form it.";
+    }
+    for (Choice choice : demand.choices()) {
+      Map<Integer, Long> byDomain = new HashMap<>();
+      long sum = 0;
+      long best = 0;
+      int podsAble = 0;
+      for (int at = 0; at < choice.pods().length; at++) {
+        Pod empty = emptyPods().get(choice.pods()[at]);
+        long n = capacity(empty.topology(), demand, choice, empty);
+        best = Math.max(best, n);
+        podsAble += n > 0 ? 1 : 0;
+        sum += n;
+        byDomain.merge(choice.domains()[at], n, Long::sum);
+      }
+      long can =
+          switch (request.spread().kind()) {
+            case ANY -> sum;
+            case SAME_POD -> best;
+            case DIFFERENT_PODS -> podsAble;
+            case AT_MOST ->
+                byDomain.values().stream()
+                    .mapToLong(n -> Math.min(n, request.spread().max()))
+                    .sum();
+          };
+      most = (int) Math.max(most, Math.min(can, Integer.MAX_VALUE));
+    }
+    return most >= request.slices()
+        ? ""
+        : "Even empty and healthy, the pods that match hold at most "
+            + most
+            + " of its "
+            + request.slices()
+            + (request.slices() == 1 ? " slice" : " slices")
+            + (request.spread().kind() == Spread.Kind.ANY ? "." : " under its spread rule.");
+  }
+
+  /** At most how many slices of a choice an empty pod holds: an upper bound. */
+  private long capacity(TpuTopology t, Demand demand, Choice choice, Pod empty) {
+    PodSpace space = PodSpace.of(empty, in.rules.now(), false);
+    Want want = PlacementSearch.wantOf(demand, choice, empty, in.rules.now());
+    int number = space.register(want);
+    if (number < 0) {
+      return 0;
+    }
+    int cubes = t.cubesOf(choice.shape());
+    if (cubes > 0) {
+      return t.cubeCount() / cubes;
+    }
+    if (t.partitions().isPresent()
+        && !(t.slicing() instanceof Slicing.OpticalCubes o && o.boxesInCube())) {
+      return t.partitions().get().ofShape(choice.shape()).size();
+    }
+    return t.chipCount() / choice.shape().chips();
+  }
+
+  // ---------------------------------------------------------------- rules
+
+  private @Nullable Unplaced ruled(int d, long wanted) {
+    Demand demand = in.demands.get(d);
+    SliceRequest request = demand.request();
+    int quotas = in.rules.quotas().size();
+    for (int l = 0; l < in.limits.size(); l++) {
+      boolean binds = true;
+      for (Choice choice : demand.choices()) {
+        long need = choice.shape().chips() * request.slices();
+        for (int pod : choice.pods()) {
+          long credit = in.credits == null ? 0 : in.credits[d][l];
+          binds &=
+              in.limits.get(l).counts(request.tenant(), pod)
+                  && need - credit > in.limits.get(l).room();
+        }
+      }
+      if (binds) {
+        Instance.Usage usage = in.usages.get(l);
+        Evidence e =
+            new Evidence(
+                wanted,
+                freeChips(d),
+                in.matching[d],
+                null,
+                List.of(),
+                List.of(),
+                List.of(),
+                usage.limit(),
+                usage.used());
+        return l < quotas
+            ? new Unplaced(
+                request.id(),
+                Reason.OVER_QUOTA,
+                false,
+                e,
+                "Tenant "
+                    + request.tenant()
+                    + " may have "
+                    + chips(usage.limit())
+                    + " and uses "
+                    + usage.used()
+                    + ", so "
+                    + chips(wanted)
+                    + " more would pass its quota.")
+            : new Unplaced(
+                request.id(),
+                Reason.RESERVED,
+                false,
+                e,
+                "All but "
+                    + chips(usage.limit())
+                    + " of the pods that match are reserved for tenant "
+                    + in.rules.reserved().get(l - quotas).tenant()
+                    + "; others use "
+                    + usage.used()
+                    + ".");
+      }
+    }
+    return null;
+  }
+
+  // ---------------------------------------------------------------- room
+
+  private long freeChips(int d) {
+    Demand demand = in.demands.get(d);
+    Set<Integer> seen = new TreeSet<>();
+    demand.choices().forEach(c -> java.util.Arrays.stream(c.pods()).forEach(seen::add));
+    long sum = 0;
+    for (int p : seen) {
+      sum += freeChips(in.pods.get(p), demand.request());
+    }
+    return sum;
+  }
+
+  /**
+   * Chips free for a request: neither taken, failed, cordoned nor held, nor degraded if it minds.
+   */
+  private long freeChips(Pod pod, SliceRequest request) {
+    TpuTopology t = pod.topology();
+    CellSet failed = pod.health().failedCells();
+    CellSet degraded = pod.health().degradedCells();
+    CellSet off = pod.cordonedCells();
+    CellSet held = CellSet.empty(t.cellCount());
+    for (Hold hold : pod.holds()) {
+      if (hold.isLive(in.rules.now()) && !hold.request().equals(request.id())) {
+        held = held.with(t.cells(hold.footprint()));
+      }
+    }
+    long cells = 0;
+    for (int i = 0; i < pod.busy().wordCount(); i++) {
+      cells +=
+          Long.bitCount(
+              pod.busy().word(i)
+                  | failed.word(i)
+                  | off.word(i)
+                  | held.word(i)
+                  | (request.healthyOnly() ? degraded.word(i) : 0));
+    }
+    return (t.cellCount() - cells) * t.chipsPerCell();
+  }
+
+  private Evidence evidence(int d, long wanted) {
+    return new Evidence(
+        wanted, freeChips(d), in.matching[d], largest(d), List.of(), List.of(), List.of(), 0, 0);
+  }
+
+  /** The largest legal shape, no larger than the one wanted, that still fits after the plan. */
+  private @Nullable Shape largest(int d) {
+    Demand demand = in.demands.get(d);
+    Shape best = null;
+    Set<TpuTopology> seen = new LinkedHashSet<>();
+    long limit = demand.sliceChips();
+    for (Choice choice : demand.choices()) {
+      for (int p : choice.pods()) {
+        TpuTopology t = in.pods.get(p).topology();
+        List<Shape> shapes = t.legalShapes();
+        int tried = 0;
+        for (int i = shapes.size() - 1; i >= 0 && !stop.getAsBoolean(); i--) {
+          Shape shape = shapes.get(i);
+          if (shape.chips() > limit) {
+            continue;
+          }
+          if (best != null && shape.chips() <= best.chips() || tried++ > MAX_SHAPES_TRIED) {
+            break;
+          }
+          PodSpace space = after(p);
+          if (space.fits(
+              space.register(new Want(shape, true, demand.request().healthyOnly(), false, "")))) {
+            best = shape;
+            break;
+          }
+        }
+        seen.add(t);
+      }
+      break;
+    }
+    return best;
+  }
+
+  /** A pod after the plan. */
+  private PodSpace after(int p) {
+    return after.computeIfAbsent(
+        p,
+        q -> {
+          PodSpace space = PodSpace.of(in.pods.get(q), in.rules.now(), false);
+          for (Instance.Free free : in.free) {
+            for (RunningSlice slice : free.slices()) {
+              if (in.podOf(slice.pod()) == q
+                  && (solution.evicted().contains(free.request().id())
+                      || solution.moved().containsKey(slice.id()))) {
+                space.setTaken(slice.footprint(), false);
+              }
+            }
+          }
+          for (Assignment a : solution.placed()) {
+            for (int s = 0; a != null && s < a.footprints().size(); s++) {
+              if (a.pods()[s] == q) {
+                space.setTaken(a.footprints().get(s), true);
+              }
+            }
+          }
+          for (Solution.Target target : solution.moved().values()) {
+            if (target.pod() == q) {
+              space.setTaken(target.footprint(), true);
+            }
+          }
+          return space;
+        });
+  }
+
+  // ---------------------------------------------------------------- what if
+
+  private enum Change {
+    EMPTY,
+    HEALTHY,
+    UNCORDONED,
+    UNHELD
+  }
+
+  private List<Pod> emptyPods() {
+    return variant(Change.EMPTY);
+  }
+
+  private List<Pod> variant(Change change) {
+    List<Pod> known = variants.get(change.name());
+    if (known != null) {
+      return known;
+    }
+    Fleet.Builder b = Fleet.builder();
+    for (Pod pod : in.pods) {
+      b.pod(pod.id(), pod.topology(), pod.labels());
+      if (change == Change.EMPTY) {
+        continue;
+      }
+      pod.running().forEach(b::running);
+      if (change != Change.HEALTHY) {
+        pod.reportedHealth().forEach((part, health) -> b.health(pod.id(), part, health));
+      }
+      if (change != Change.UNCORDONED) {
+        for (Part part : pod.cordons()) {
+          b.cordon(pod.id(), part);
+        }
+        if (pod.isCordoned()) {
+          b.cordonPod(pod.id());
+        }
+      }
+      if (change != Change.UNHELD) {
+        pod.holds().forEach(b::hold);
+      }
+    }
+    List<Pod> made = List.copyOf(b.build().pods());
+    variants.put(change.name(), made);
+    return made;
+  }
+
+  /** Whether a demand fits with none of its rivals there. */
+  private boolean fitsAlone(Demand demand, List<Pod> pods, boolean anySpread) {
+    SliceRequest request = demand.request();
+    if (anySpread) {
+      request = request.toBuilder().spread(Spread.any()).build();
+    }
+    Demand lone = new Demand(request, 0, 0, demand.choices());
+    PlacementSearch search =
+        new PlacementSearch(pods, List.of(lone), List.of(), 1, in.rules.now(), 1, null);
+    search.construct(() -> false);
+    return search.assignments().get(0) != null;
+  }
+
+  private Unplaced late(SliceRequest request, Evidence evidence) {
+    boolean cancelled = stop.isCancelled();
+    return new Unplaced(
+        request.id(),
+        cancelled ? Reason.CANCELLED : Reason.DEADLINE,
+        false,
+        evidence,
+        cancelled
+            ? "The solve was cancelled before a place was found or ruled out."
+            : "Time ran out before a place was found or ruled out; allow a longer deadline.");
+  }
+
+  private Unplaced alone(int d, Demand demand, Evidence evidence) {
+    SliceRequest request = demand.request();
+    boolean reported = in.pods.stream().anyMatch(p -> !p.reportedHealth().isEmpty());
+    if (reported && fitsAlone(demand, variant(Change.HEALTHY), false)) {
+      List<BlockingHost> blockers = blockers(demand);
+      Evidence more =
+          new Evidence(
+              evidence.wantedChips(),
+              evidence.freeChips(),
+              evidence.matchingPods(),
+              evidence.largestFit(),
+              blockers,
+              List.of(),
+              List.of(),
+              0,
+              0);
+      return new Unplaced(
+          request.id(),
+          Reason.BLOCKED_BY_HEALTH,
+          false,
+          more,
+          "It would fit if all parts were healthy"
+              + (blockers.isEmpty()
+                  ? "."
+                  : "; the fewest in its way: "
+                      + String.join(
+                          ", ",
+                          blockers.stream()
+                              .map(b -> "host " + hostName(b) + " of pod " + b.pod())
+                              .toList())
+                      + "."));
+    }
+    boolean cordoned = in.pods.stream().anyMatch(p -> p.isCordoned() || !p.cordons().isEmpty());
+    if (cordoned && fitsAlone(demand, variant(Change.UNCORDONED), false)) {
+      return new Unplaced(
+          request.id(),
+          Reason.BLOCKED_BY_CORDON,
+          false,
+          evidence,
+          "It would fit if nothing were cordoned; "
+              + chips(evidence.freeChips())
+              + " are free outside the cordons.");
+    }
+    List<String> live = new ArrayList<>();
+    for (Hold hold : in.fleet.holds()) {
+      if (hold.isLive(in.rules.now()) && !hold.request().equals(request.id())) {
+        live.add(hold.id());
+      }
+    }
+    if (!live.isEmpty() && fitsAlone(demand, variant(Change.UNHELD), false)) {
+      Evidence more =
+          new Evidence(
+              evidence.wantedChips(),
+              evidence.freeChips(),
+              evidence.matchingPods(),
+              evidence.largestFit(),
+              List.of(),
+              live.stream().limit(MAX_BLOCKERS).toList(),
+              List.of(),
+              0,
+              0);
+      return new Unplaced(
+          request.id(),
+          Reason.BLOCKED_BY_HOLD,
+          false,
+          more,
+          "It would fit if nothing were held for other requests; live holds: "
+              + String.join(", ", more.holds())
+              + ".");
+    }
+    if (request.spread().kind() != Spread.Kind.ANY && fitsAlone(demand, in.pods, true)) {
+      return new Unplaced(
+          request.id(),
+          Reason.SPREAD,
+          false,
+          evidence,
+          "Its "
+              + request.slices()
+              + " slices would fit, but not spread as it asks ("
+              + request.spread().kind()
+              + ").");
+    }
+    return new Unplaced(
+        request.id(),
+        Reason.FRAGMENTED,
+        false,
+        evidence,
+        chips(evidence.freeChips())
+            + " are free in the "
+            + pods(evidence.matchingPods())
+            + " that match, but "
+            + (request.slices() == 1 ? "not as " : "not as " + request.slices() + " x ")
+            + demand.choices().get(0).shape()
+            + (evidence.largestFit() == null
+                ? "; not even one host of them is usable for it."
+                : "; the largest that still fits is " + evidence.largestFit() + "."));
+  }
+
+  private String hostName(BlockingHost blocker) {
+    return in.pods.get(in.podOf(blocker.pod())).topology().hostName(blocker.host());
+  }
+
+  /** The failed (or degraded) hosts in the way where the fewest are. */
+  private List<BlockingHost> blockers(Demand demand) {
+    List<Pod> healthy = variant(Change.HEALTHY);
+    List<BlockingHost> best = List.of();
+    for (Choice choice : demand.choices()) {
+      for (int p : choice.pods()) {
+        Pod pod = in.pods.get(p);
+        TpuTopology t = pod.topology();
+        PodSpace space = PodSpace.of(healthy.get(p), in.rules.now(), false);
+        int want =
+            space.register(PlacementSearch.wantOf(demand, choice, healthy.get(p), in.rules.now()));
+        List<List<HostId>> found = new ArrayList<>();
+        int cubes = t.cubesOf(choice.shape());
+        List<Footprint> places = new ArrayList<>();
+        space.forEachCandidate(
+            want,
+            f -> {
+              if (places.size() < 20_000) {
+                places.add(f);
+              }
+            });
+        for (Footprint place : places) {
+          Set<HostId> hosts = new TreeSet<>();
+          for (int cell : t.cells(place)) {
+            if (pod.health().failedCells().contains(cell)
+                || demand.request().healthyOnly() && pod.health().degradedCells().contains(cell)) {
+              hosts.add(t.hostOfCell(cell));
+            }
+          }
+          boolean bad =
+              place instanceof Footprint.Cubes c
+                  && (pod.health().brokenCubes().contains(c.cubes().get(0))
+                      || demand.request().healthyOnly()
+                          && pod.health().degradedCubes().contains(c.cubes().get(0)));
+          if (hosts.isEmpty() && bad) {
+            CubeId cube = ((Footprint.Cubes) place).cubes().get(0);
+            hosts.add(t.hostOfCell(t.firstCell(cube)));
+          }
+          found.add(List.copyOf(hosts));
+        }
+        found.sort(Comparator.comparingInt(List::size));
+        List<BlockingHost> here = new ArrayList<>();
+        int take = Math.max(1, cubes);
+        for (int i = 0; i < Math.min(take, found.size()); i++) {
+          found.get(i).forEach(h -> here.add(new BlockingHost(pod.id(), h)));
+        }
+        if (found.size() >= take
+            && !here.isEmpty()
+            && (best.isEmpty() || here.size() < best.size())) {
+          best = here;
+        }
+      }
+    }
+    return best.stream().limit(MAX_BLOCKERS).toList();
+  }
+
+  private Unplaced rivals(int d, Demand demand, Evidence evidence) {
+    SliceRequest request = demand.request();
+    List<Demand> unit = in.demands.stream().filter(o -> o.unit() == demand.unit()).toList();
+    if (unit.size() > 1) {
+      List<String> missing = new ArrayList<>();
+      for (Demand other : unit) {
+        int o = in.demands.indexOf(other);
+        if (other != demand
+            && (other.choices().isEmpty()
+                || ruled(o, 0) != null
+                || !fitsAlone(other, in.pods, false))) {
+          missing.add(other.request().id());
+        }
+      }
+      if (!missing.isEmpty()) {
+        return new Unplaced(
+            request.id(),
+            Reason.GANG_INCOMPLETE,
+            false,
+            evidence,
+            "It would fit, but its gang "
+                + request.gang().orElse("")
+                + " is placed all or none, and "
+                + String.join(", ", missing.stream().limit(5).toList())
+                + " does not fit.");
+      }
+    }
+    if (!proved && (stopped == StopReason.DEADLINE || stopped == StopReason.CANCELLED)) {
+      boolean roomLeft = false;
+      for (Choice choice : demand.choices()) {
+        for (int p : choice.pods()) {
+          roomLeft |=
+              after(p)
+                  .fits(
+                      after(p)
+                          .register(
+                              PlacementSearch.wantOf(
+                                  demand, choice, in.pods.get(p), in.rules.now())));
+        }
+      }
+      if (roomLeft) {
+        return late(request, evidence);
+      }
+    }
+    return new Unplaced(
+        request.id(),
+        Reason.OUTRANKED,
+        false,
+        evidence,
+        (unit.size() > 1 ? "Its gang" : "It")
+            + " would fit alone, but other requests of this batch took the room"
+            + (evidence.largestFit() == null
+                ? "."
+                : "; the largest that still fits is " + evidence.largestFit() + "."));
+  }
+}

@@ -1,0 +1,338 @@
+package dev.slicewright.solve;
+
+import dev.slicewright.SliceId;
+import dev.slicewright.cost.Collectives;
+import dev.slicewright.cost.CostTerms;
+import dev.slicewright.fleet.Fleet;
+import dev.slicewright.fleet.Health;
+import dev.slicewright.fleet.Hold;
+import dev.slicewright.fleet.Pod;
+import dev.slicewright.fleet.RunningSlice;
+import dev.slicewright.plan.Level;
+import dev.slicewright.plan.ObjectiveLevels;
+import dev.slicewright.plan.RuleLimits;
+import dev.slicewright.request.Interconnect;
+import dev.slicewright.request.Permission;
+import dev.slicewright.request.PlanningRules;
+import dev.slicewright.request.SliceRequest;
+import dev.slicewright.request.Spread;
+import dev.slicewright.search.Demand;
+import dev.slicewright.search.Demand.Choice;
+import dev.slicewright.search.Limit;
+import dev.slicewright.topology.Shape;
+import dev.slicewright.topology.TpuTopology;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.BitSet;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/** One planning problem, resolved: which pods and shapes could serve which request. */
+final class Instance {
+
+  /** A running request that the rules let a plan move or evict. */
+  record Free(
+      SliceRequest request, List<RunningSlice> slices, boolean[] broken, Permission permission) {}
+
+  final Fleet fleet;
+  final List<SliceRequest> requests;
+  final PlanningRules rules;
+  final CostTerms cost;
+  final List<Pod> pods;
+  final Map<String, Integer> podIndex = new HashMap<>();
+  final List<Level> levels;
+  final long[] priorities; // wanted, highest first
+  final List<Demand> demands;
+  final List<Limit> limits = new ArrayList<>();
+  final long @Nullable [][] credits;
+  final List<Free> free = new ArrayList<>();
+  final List<RunningSlice> broken = new ArrayList<>(); // pinned or free
+  final Map<Long, Long> pinnedKept = new HashMap<>(); // by priority
+  final int[] matching; // pods that match each request
+
+  Instance(Fleet fleet, List<SliceRequest> requests, PlanningRules rules, CostTerms cost) {
+    this.fleet = fleet;
+    this.requests = requests;
+    this.rules = rules;
+    this.cost = cost;
+    this.pods = List.copyOf(fleet.pods());
+    for (int p = 0; p < pods.size(); p++) {
+      podIndex.put(pods.get(p).id(), p);
+    }
+    this.levels = ObjectiveLevels.of(fleet, requests, rules, cost);
+    this.priorities =
+        levels.stream()
+            .filter(l -> l.kind() == Level.Kind.PLACED)
+            .mapToLong(Level::priority)
+            .toArray();
+    readRunning();
+    this.matching = new int[requests.size()];
+    this.demands = resolve();
+    this.credits = readRules();
+  }
+
+  private void readRunning() {
+    boolean reported = false;
+    for (Pod pod : pods) {
+      reported |= !pod.reportedHealth().isEmpty();
+    }
+    boolean pinned =
+        rules.permissions().isEmpty() && rules.defaultPermission().equals(Permission.PINNED);
+    Set<String> seen = new HashSet<>();
+    for (RunningSlice slice : fleet.running()) {
+      boolean hurt = reported && isBroken(slice);
+      if (hurt) {
+        broken.add(slice);
+      }
+      Permission permission =
+          pinned
+              ? Permission.PINNED
+              : ObjectiveLevels.permission(fleet, rules, slice.id().request());
+      if (permission.move() || permission.evict()) {
+        if (seen.add(slice.id().request())) {
+          List<RunningSlice> all = fleet.runningOf(slice.id().request());
+          boolean[] hurts = new boolean[all.size()];
+          for (int i = 0; i < hurts.length; i++) {
+            hurts[i] = reported && isBroken(all.get(i));
+          }
+          free.add(new Free(slice.request(), all, hurts, permission));
+        }
+      } else if (!slice.leaving()) {
+        pinnedKept.merge(
+            slice.request().priority(),
+            hurt ? 0L : ObjectiveLevels.counted(slice.request(), slice.shape()),
+            Math::addExact);
+      }
+    }
+  }
+
+  /** The number of a pod of the fleet. */
+  int podOf(String id) {
+    Integer index = podIndex.get(id);
+    if (index == null) {
+      throw new IllegalStateException("The fleet has no pod " + id + ".");
+    }
+    return index;
+  }
+
+  private boolean isBroken(RunningSlice slice) {
+    Pod pod = pods.get(podOf(slice.pod()));
+    return !pod.reportedHealth().isEmpty() && pod.healthOf(slice.footprint()) == Health.FAILED;
+  }
+
+  boolean isBroken(SliceId id) {
+    return broken.stream().anyMatch(s -> s.id().equals(id));
+  }
+
+  // ---------------------------------------------------------------- requests
+
+  private record ChoiceKey(String accelerator, Shape shape, int rank) {}
+
+  private List<Demand> resolve() {
+    List<Demand> out = new ArrayList<>(requests.size());
+    Map<String, Integer> units = new HashMap<>();
+    int unitCount = 0;
+    for (int r = 0; r < requests.size(); r++) {
+      SliceRequest request = requests.get(r);
+      int unit;
+      if (request.gang().isPresent()) {
+        Integer known = units.putIfAbsent(request.gang().get(), unitCount);
+        unit = known == null ? unitCount++ : known;
+      } else {
+        unit = unitCount++;
+      }
+      int priorityIndex = 0;
+      while (priorities[priorityIndex] != request.priority()) {
+        priorityIndex++;
+      }
+      out.add(new Demand(request, unit, priorityIndex, choices(r, request)));
+    }
+    return out;
+  }
+
+  private List<Choice> choices(int r, SliceRequest request) {
+    Map<ChoiceKey, List<Integer>> podsOf = new HashMap<>();
+    TpuTopology last = null;
+    List<Shape> options = List.of();
+    for (int p = 0; p < pods.size(); p++) {
+      Pod pod = pods.get(p);
+      if (!matches(request, pod)) {
+        continue;
+      }
+      matching[r]++;
+      TpuTopology t = pod.topology();
+      if (last == null || !t.equals(last)) {
+        options = Collectives.shapeOptions(request, t);
+        last = t;
+      }
+      for (int rank = 0; rank < options.size(); rank++) {
+        Shape shape = options.get(rank);
+        if (t.isLegal(shape)
+            && (request.interconnect() != Interconnect.TWISTED || t.twist(shape).isPresent())) {
+          podsOf
+              .computeIfAbsent(
+                  new ChoiceKey(t.accelerator().name(), shape, rank), k -> new ArrayList<>())
+              .add(p);
+        }
+      }
+    }
+    List<ChoiceKey> keys = new ArrayList<>(podsOf.keySet());
+    keys.sort(
+        (a, b) ->
+            a.rank() != b.rank()
+                ? Integer.compare(a.rank(), b.rank())
+                : a.accelerator().equals(b.accelerator())
+                    ? a.shape().compareTo(b.shape())
+                    : a.accelerator().compareTo(b.accelerator()));
+    List<Choice> out = new ArrayList<>(keys.size());
+    for (ChoiceKey key : keys) {
+      int[] own =
+          podsOf.getOrDefault(key, List.of()).stream().mapToInt(Integer::intValue).toArray();
+      long[] prices = new long[own.length];
+      for (int i = 0; i < own.length; i++) {
+        prices[i] =
+            Math.multiplyExact(
+                key.shape().chips(),
+                cost.pricePerChipHourMicros(pods.get(own[i]).id(), key.accelerator()));
+      }
+      out.add(
+          new Choice(
+              key.shape(),
+              key.rank(),
+              ObjectiveLevels.counted(request, key.shape()),
+              own,
+              domains(request.spread(), own),
+              prices,
+              request.interconnect() == Interconnect.TWISTED));
+    }
+    if (cost.hasPrices() && out.size() > 1) {
+      // Equal in every level above: the cheaper accelerator first.
+      out.sort(
+          (a, b) ->
+              a.rank() != b.rank()
+                  ? Integer.compare(a.rank(), b.rank())
+                  : Long.compare(
+                      Arrays.stream(a.prices()).min().orElse(0),
+                      Arrays.stream(b.prices()).min().orElse(0)));
+    }
+    return out;
+  }
+
+  private int[] domains(Spread spread, int[] own) {
+    int[] domains = new int[own.length];
+    Map<String, Integer> known = new HashMap<>();
+    for (int i = 0; i < own.length; i++) {
+      String label = spread.label();
+      String value = label.isEmpty() ? null : pods.get(own[i]).labels().get(label);
+      // A pod without the label is a domain of its own; labels and pods must not meet.
+      String key = value == null ? "pod " + own[i] : "label " + value;
+      domains[i] = known.computeIfAbsent(key, k -> known.size());
+    }
+    return domains;
+  }
+
+  /** Whether a request may be placed in a pod, its shapes aside. */
+  static boolean matches(SliceRequest request, Pod pod) {
+    if (request.pod().isPresent() && !request.pod().get().equals(pod.id())) {
+      return false;
+    }
+    if (!request.accelerators().isEmpty()
+        && !request.accelerators().contains(pod.topology().accelerator().name())) {
+      return false;
+    }
+    for (Map.Entry<String, String> label : request.requiredLabels().entrySet()) {
+      if (!label.getValue().equals(pod.labels().get(label.getKey()))) {
+        return false;
+      }
+    }
+    for (Map.Entry<String, Set<String>> label : request.forbiddenLabels().entrySet()) {
+      String has = pod.labels().get(label.getKey());
+      if (has != null && label.getValue().contains(has)) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  // ---------------------------------------------------------------- rules
+
+  /** What a rule allows, and what its tenant, or all others, use now. */
+  record Usage(long limit, long used) {}
+
+  final List<Usage> usages = new ArrayList<>();
+
+  /** Fills {@link #limits}; returns what each demand's own live holds count in them. */
+  private long @Nullable [][] readRules() {
+    int quotas = rules.quotas().size();
+    int n = quotas + rules.reserved().size();
+    if (n == 0) {
+      return null;
+    }
+    RuleLimits sums = RuleLimits.of(fleet, requests, rules);
+    Map<String, Integer> batch = new HashMap<>();
+    for (int r = 0; r < requests.size(); r++) {
+      batch.put(requests.get(r).id(), r);
+    }
+    long[][] credit = new long[requests.size()][n];
+    boolean anyCredit = false;
+    for (int l = 0; l < n; l++) {
+      boolean others = l >= quotas;
+      String tenant =
+          others ? rules.reserved().get(l - quotas).tenant() : rules.quotas().get(l).tenant();
+      BitSet in = new BitSet();
+      for (int p = 0; p < pods.size(); p++) {
+        in.set(p, others ? selects(l - quotas, pods.get(p)) : counts(l, pods.get(p)));
+      }
+      Limit probe = new Limit(tenant, others, in, 0);
+      long used = others ? sums.reservedFixed(l - quotas) : sums.quotaFixed(l);
+      for (Free running : free) {
+        for (RunningSlice slice : running.slices()) {
+          if (probe.counts(slice.request().tenant(), podOf(slice.pod()))) {
+            used += slice.shape().chips();
+          }
+        }
+      }
+      for (Hold hold : fleet.holds()) {
+        Integer r = batch.get(hold.request());
+        int p = podOf(hold.pod());
+        if (r != null && hold.isLive(rules.now()) && probe.counts(requests.get(r).tenant(), p)) {
+          TpuTopology t = pods.get(p).topology();
+          long chips = (long) t.cells(hold.footprint()).length * t.chipsPerCell();
+          used += chips;
+          credit[r][l] += chips;
+          anyCredit = true;
+        }
+      }
+      Usage usage = new Usage(others ? sums.reservedLimit(l - quotas) : sums.quotaLimit(l), used);
+      usages.add(usage);
+      limits.add(new Limit(tenant, others, in, usage.limit() - usage.used()));
+    }
+    return anyCredit ? credit : null;
+  }
+
+  private boolean counts(int quota, Pod pod) {
+    String accelerator = rules.quotas().get(quota).accelerator();
+    return accelerator.isEmpty()
+        || accelerator.equalsIgnoreCase(pod.topology().accelerator().name());
+  }
+
+  private boolean selects(int reserved, Pod pod) {
+    return pod.labels()
+        .entrySet()
+        .containsAll(rules.reserved().get(reserved).podLabels().entrySet());
+  }
+
+  /** The index of a level. */
+  int level(Level.Kind kind, long priority) {
+    for (int i = 0; i < levels.size(); i++) {
+      if (levels.get(i).kind() == kind && levels.get(i).priority() == priority) {
+        return i;
+      }
+    }
+    return -1;
+  }
+}

@@ -1,0 +1,926 @@
+package dev.slicewright.solve;
+
+import dev.slicewright.fleet.Pod;
+import dev.slicewright.fleet.RunningSlice;
+import dev.slicewright.formulation.PlacementModel;
+import dev.slicewright.formulation.PlacementModel.Candidate;
+import dev.slicewright.formulation.PlacementModel.Group;
+import dev.slicewright.formulation.PlacementModel.Item;
+import dev.slicewright.formulation.PlacementModel.Row;
+import dev.slicewright.formulation.PlacementModel.Term;
+import dev.slicewright.formulation.PlacementModel.Union;
+import dev.slicewright.plan.Level;
+import dev.slicewright.plan.ObjectiveLevels;
+import dev.slicewright.request.Interconnect;
+import dev.slicewright.request.PlanningRules.DisruptionBudget;
+import dev.slicewright.request.SliceRequest;
+import dev.slicewright.request.Spread;
+import dev.slicewright.search.Assignment;
+import dev.slicewright.search.Demand;
+import dev.slicewright.search.Demand.Choice;
+import dev.slicewright.search.Limit;
+import dev.slicewright.search.PlacementSearch;
+import dev.slicewright.search.PodSpace;
+import dev.slicewright.search.Want;
+import dev.slicewright.topology.CubeId;
+import dev.slicewright.topology.Footprint;
+import dev.slicewright.topology.Shape;
+import dev.slicewright.topology.TpuTopology;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.BitSet;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * An instance as a {@link PlacementModel}, and the way back.
+ *
+ * <p>Boxes and partitions become candidates on cells. Whole cubes become one candidate a pod that
+ * takes n from its pools: for every set of kinds of requests (healthy only or not, holder of a hold
+ * or not) what they take together is at most the cubes that any of them may use. By Hall's theorem
+ * these rows are exact, since a slice may take any cubes. Where small slices compete for a pod's
+ * cubes, an auxiliary item a cube says whether it stays whole.
+ */
+final class ModelTranslation {
+
+  /** The most kinds of whole-cube requests in one pod for which all sets get a row. */
+  private static final int MAX_KINDS = 5;
+
+  /** The most candidates in all, those of alike items counted each. */
+  private static final int MAX_COPIES = 150_000;
+
+  /** A kind of whole-cube request in one pod. */
+  private record PoolKind(boolean healthyOnly, String holder) {}
+
+  /** What a candidate stands for. */
+  private record Meaning(int owner, int slice, int choice, int pod, @Nullable Footprint where) {}
+
+  private final Instance in;
+  private final PlacementModel model;
+  private final List<Meaning> meanings = new ArrayList<>();
+  private final Map<Meaning, Integer> byMeaning = new HashMap<>();
+  private final int[] firstItem; // by demand, or -1
+  private final int[] firstFreeItem; // by free running request
+  private final List<int[]> wholeItems = new ArrayList<>(); // {item, pod, cube}
+  private final Map<Integer, Map<PoolKind, BitSet>> pools = new HashMap<>(); // by pod
+  private final boolean poolMoves;
+
+  private static final int WHOLE = -1; // owner of auxiliary items
+
+  private ModelTranslation(
+      Instance in, PlacementModel model, int[] firstItem, int[] firstFreeItem, Draft draft) {
+    this.in = in;
+    this.model = model;
+    this.firstItem = firstItem;
+    this.firstFreeItem = firstFreeItem;
+    this.meanings.addAll(draft.meanings);
+    this.wholeItems.addAll(draft.wholeItems);
+    this.pools.putAll(draft.pools);
+    this.poolMoves = draft.poolMoves;
+    for (int c = 0; c < meanings.size(); c++) {
+      byMeaning.put(meanings.get(c), c);
+    }
+  }
+
+  PlacementModel model() {
+    return model;
+  }
+
+  /** Whether the model's price of new hosts is exact: not where moves go to unnamed cubes. */
+  boolean newHostsExact() {
+    return !poolMoves;
+  }
+
+  /** The part of a level's value that no plan can change. */
+  long constant(int level) {
+    Level l = in.levels.get(level);
+    return l.kind() == Level.Kind.KEPT ? in.pinnedKept.getOrDefault(l.priority(), 0L) : 0;
+  }
+
+  // ---------------------------------------------------------------- there
+
+  /**
+   * The model, or null if it would have more candidates than allowed.
+   *
+   * @param limit the most candidates, those of alike items counted once
+   */
+  static @Nullable ModelTranslation of(Instance in, int limit) {
+    return new Draft(in, limit).build();
+  }
+
+  private static final class Draft {
+    final Instance in;
+    final int limit;
+    final List<Meaning> meanings = new ArrayList<>();
+    final List<int[]> wholeItems = new ArrayList<>();
+    final Map<Integer, Map<PoolKind, BitSet>> pools = new TreeMap<>();
+    final PodSpace[] spaces;
+    final int[] cellBase;
+    final Set<Integer> cellPods = new HashSet<>(); // optical pods where small slices compete
+    boolean poolMoves;
+    int distinct; // candidates, those of alike items counted once
+    final Map<List<Object>, List<Template>> templates = new HashMap<>();
+    PlacementModel.Builder b;
+    int[] limitRows = new int[0];
+    Map<Integer, List<PoolRow>> poolRows = new HashMap<>();
+    int budgetSlices;
+    int budgetSeconds;
+    int budgetTenants;
+
+    /** A candidate of one item, to be copied for items that are alike. */
+    private record Template(Meaning meaning, Candidate candidate) {}
+
+    private record PoolRow(int row, Set<PoolKind> kinds, BitSet cubes) {}
+
+    Draft(Instance in, int limit) {
+      this.in = in;
+      this.limit = limit;
+      this.spaces = new PodSpace[in.pods.size()];
+      this.cellBase = new int[in.pods.size()];
+      int cells = 0;
+      for (int p = 0; p < in.pods.size(); p++) {
+        cellBase[p] = cells;
+        cells = Math.addExact(cells, in.pods.get(p).topology().cellCount());
+      }
+      this.b =
+          PlacementModel.builder(
+              cells,
+              in.levels.stream()
+                  .map(l -> new PlacementModel.Level(l.name(), l.kind().maximise()))
+                  .toList());
+    }
+
+    PodSpace space(int pod) {
+      PodSpace space = spaces[pod];
+      if (space == null) {
+        space = PodSpace.of(in.pods.get(pod), in.rules.now(), false);
+        for (Instance.Free free : in.free) {
+          for (RunningSlice slice : free.slices()) {
+            if (in.podOf(slice.pod()) == pod) {
+              space.setTaken(slice.footprint(), false);
+            }
+          }
+        }
+        spaces[pod] = space;
+      }
+      return space;
+    }
+
+    @Nullable ModelTranslation build() {
+      Set<Integer> deadUnits = new HashSet<>();
+      Map<Integer, Integer> unitSize = new HashMap<>();
+      for (Demand demand : in.demands) {
+        unitSize.merge(demand.unit(), 1, Integer::sum);
+        if (demand.choices().isEmpty()) {
+          deadUnits.add(demand.unit());
+        }
+      }
+      findPools(deadUnits);
+      rows();
+      int[] firstItem = new int[in.demands.size()];
+      for (int d = 0; d < in.demands.size(); d++) {
+        Demand demand = in.demands.get(d);
+        firstItem[d] = -1;
+        if (!deadUnits.contains(demand.unit())) {
+          int gang = unitSize.getOrDefault(demand.unit(), 1) > 1 ? demand.unit() : -1;
+          firstItem[d] = demand(d, gang);
+          if (tooLarge()) {
+            return null;
+          }
+        }
+      }
+      int[] firstFree = new int[in.free.size()];
+      if (!free(firstFree) || tooLarge()) {
+        return null;
+      }
+      wholes();
+      return tooLarge() ? null : new ModelTranslation(in, b.build(), firstItem, firstFree, this);
+    }
+
+    // -------------------------------------------------------------- pools and rows
+
+    private void findPools(Set<Integer> deadUnits) {
+      for (Demand demand : in.demands) {
+        if (deadUnits.contains(demand.unit())) {
+          continue;
+        }
+        for (Choice choice : demand.choices()) {
+          for (int pod : choice.pods()) {
+            note(pod, PlacementSearch.wantOf(demand, choice, in.pods.get(pod), in.rules.now()));
+          }
+        }
+      }
+      for (Instance.Free free : in.free) {
+        for (RunningSlice slice : free.slices()) {
+          // What runs on named cubes competes for them by its cells.
+          cellPods.add(in.podOf(slice.pod()));
+          for (int pod : targets(free, slice)) {
+            note(pod, want(free, slice, pod));
+          }
+        }
+      }
+    }
+
+    private void note(int pod, Want want) {
+      TpuTopology t = in.pods.get(pod).topology();
+      if (t.cubesOf(want.shape()) == 0) {
+        cellPods.add(pod);
+        return;
+      }
+      PoolKind kind = new PoolKind(want.healthyOnly(), want.holder());
+      Map<PoolKind, BitSet> kinds = pools.computeIfAbsent(pod, p -> new LinkedHashMap<>());
+      if (!kinds.containsKey(kind)) {
+        BitSet cubes = new BitSet();
+        Want one = new Want(CUBE, true, want.healthyOnly(), false, want.holder());
+        space(pod)
+            .forEachCandidate(
+                space(pod).register(one),
+                f -> cubes.set(((Footprint.Cubes) f).cubes().get(0).index()));
+        kinds.put(kind, cubes);
+      }
+    }
+
+    private static final Shape CUBE = Shape.of(4, 4, 4);
+
+    private void rows() {
+      limitRows = new int[in.limits.size()];
+      for (int l = 0; l < limitRows.length; l++) {
+        // Limit.room is what is left with everything free still running; the model counts that.
+        Limit limitOf = in.limits.get(l);
+        long room = limitOf.room();
+        for (Instance.Free free : in.free) {
+          for (RunningSlice slice : free.slices()) {
+            if (limitOf.counts(slice.request().tenant(), in.podOf(slice.pod()))) {
+              room = Math.addExact(room, slice.shape().chips());
+            }
+          }
+        }
+        limitRows[l] = b.row(new Row("limit" + l, room));
+      }
+      for (Map.Entry<Integer, Map<PoolKind, BitSet>> entry : pools.entrySet()) {
+        List<PoolKind> kinds = List.copyOf(entry.getValue().keySet());
+        List<PoolRow> rows = new ArrayList<>();
+        int sets = 1 << Math.min(kinds.size(), MAX_KINDS);
+        for (int set = 1; set < sets; set++) {
+          Set<PoolKind> of = new HashSet<>();
+          BitSet cubes = new BitSet();
+          for (int k = 0; k < kinds.size(); k++) {
+            // Beyond the limit the last kinds go together; solutions are checked again anyway.
+            if ((set & 1 << Math.min(k, MAX_KINDS - 1)) != 0) {
+              of.add(kinds.get(k));
+              cubes.or(entry.getValue().get(kinds.get(k)));
+            }
+          }
+          boolean whole = cellPods.contains(entry.getKey());
+          int row =
+              b.row(new Row("pool" + entry.getKey() + "." + set, whole ? 0 : cubes.cardinality()));
+          rows.add(new PoolRow(row, of, cubes));
+        }
+        poolRows.put(entry.getKey(), rows);
+      }
+      DisruptionBudget budget = in.rules.disruption();
+      budgetSlices = b.row(new Row("disturbed slices", clamp(budget.slices())));
+      budgetSeconds = b.row(new Row("chip-seconds lost", clamp(budget.chipSeconds())));
+      budgetTenants = b.row(new Row("tenants touched", clamp(budget.tenants())));
+    }
+
+    private static long clamp(long limit) {
+      return Math.min(limit, PlacementModel.MAX_MAGNITUDE - 1);
+    }
+
+    // -------------------------------------------------------------- wanted slices
+
+    private int demand(int d, int gang) {
+      Demand demand = in.demands.get(d);
+      SliceRequest request = demand.request();
+      Spread spread = request.spread();
+      int group =
+          b.group(
+              new Group(
+                  request.id(),
+                  gang,
+                  false,
+                  false,
+                  true,
+                  spread.kind() == Spread.Kind.SAME_POD,
+                  spread.kind() == Spread.Kind.DIFFERENT_PODS,
+                  spread.kind() == Spread.Kind.AT_MOST ? spread.max() : 0,
+                  new long[0],
+                  new long[0],
+                  List.of()));
+      // Slices after the first carry no credit for holds; holders find places of their own.
+      List<Object> key = null;
+      if (request.gang().isEmpty() && in.fleet.holdsOf(request.id()).isEmpty()) {
+        key = PlacementSearch.classKey(demand);
+        key.add(request.priority());
+      }
+      int first = -1;
+      for (int s = 0; s < request.slices(); s++) {
+        int item = b.item(new Item(request.id() + "/" + s, group));
+        first = first < 0 ? item : first;
+        if (key != null) {
+          List<Template> known = templates.get(key);
+          if (known != null) {
+            for (Template t : known) {
+              copy(t, item, d, s);
+            }
+            continue;
+          }
+        }
+        int before = meanings.size();
+        for (int c = 0; c < demand.choices().size() && !tooLarge(); c++) {
+          Choice choice = demand.choices().get(c);
+          for (int at = 0; at < choice.pods().length; at++) {
+            int pod = choice.pods()[at];
+            Want want = PlacementSearch.wantOf(demand, choice, in.pods.get(pod), in.rules.now());
+            long[] gains = new long[in.levels.size()];
+            for (int l = 0; l < gains.length; l++) {
+              Level level = in.levels.get(l);
+              gains[l] =
+                  switch (level.kind()) {
+                    case PLACED -> level.priority() == request.priority() ? choice.gain() : 0;
+                    case SHAPE_RANK -> choice.shape().chips() * choice.rank();
+                    case PRICE -> choice.prices()[at];
+                    case KEPT, DISRUPTION, NEW_HOSTS -> 0;
+                  };
+            }
+            List<Term> terms = new ArrayList<>();
+            for (int l = 0; l < limitRows.length; l++) {
+              long credit = in.credits != null && s == 0 ? in.credits[d][l] : 0;
+              long chips =
+                  in.limits.get(l).counts(request.tenant(), pod) ? choice.shape().chips() : 0;
+              if (chips != credit) {
+                terms.add(new Term(limitRows[l], chips - credit));
+              }
+            }
+            candidates(item, d, s, c, pod, choice.domains()[at], want, gains, terms, false);
+          }
+        }
+        distinct += meanings.size() - before;
+        if (key != null && !tooLarge()) {
+          List<Template> made = new ArrayList<>();
+          for (int i = before; i < meanings.size(); i++) {
+            made.add(new Template(meanings.get(i), b.candidateAt(i)));
+          }
+          templates.put(key, made);
+        }
+      }
+      return first;
+    }
+
+    private void copy(Template t, int item, int d, int slice) {
+      Candidate c = t.candidate();
+      Meaning m = t.meaning();
+      add(
+          new Meaning(d, slice, m.choice(), m.pod(), m.where()),
+          new Candidate(
+              item,
+              c.cells(),
+              c.gains(),
+              c.terms(),
+              c.shape(),
+              c.pod(),
+              c.domain(),
+              c.moves(),
+              c.grid()));
+    }
+
+    /** Whether the model is larger than anything is allowed to be. */
+    private boolean tooLarge() {
+      return distinct > limit || meanings.size() > MAX_COPIES;
+    }
+
+    /** All places for one item in one pod. */
+    private void candidates(
+        int item,
+        int owner,
+        int slice,
+        int choice,
+        int pod,
+        int domain,
+        Want want,
+        long[] gains,
+        List<Term> terms,
+        boolean moves) {
+      PodSpace space = space(pod);
+      TpuTopology t = in.pods.get(pod).topology();
+      int n = t.cubesOf(want.shape());
+      if (n > 0) {
+        PoolKind kind = new PoolKind(want.healthyOnly(), want.holder());
+        Map<PoolKind, BitSet> kinds = pools.getOrDefault(pod, Map.of());
+        BitSet cubes = kinds.get(kind);
+        if (cubes == null || cubes.cardinality() < n) {
+          return;
+        }
+        List<Term> all = new ArrayList<>(terms);
+        for (PoolRow row : poolRows.getOrDefault(pod, List.of())) {
+          if (row.kinds().contains(kind)) {
+            all.add(new Term(row.row(), n));
+          }
+        }
+        add(
+            new Meaning(owner, slice, choice, pod, null),
+            new Candidate(item, new int[0], gains, all, choice, pod, domain, moves, null));
+        return;
+      }
+      space.forEachCandidate(
+          space.register(want),
+          f -> {
+            if (meanings.size() <= MAX_COPIES) {
+              add(
+                  new Meaning(owner, slice, choice, pod, f),
+                  new Candidate(
+                      item, cells(pod, f), gains, terms, choice, pod, domain, moves, null));
+            }
+          });
+    }
+
+    private void add(Meaning meaning, Candidate candidate) {
+      b.candidate(candidate);
+      meanings.add(meaning);
+    }
+
+    private int[] cells(int pod, Footprint footprint) {
+      int[] cells = in.pods.get(pod).topology().cells(footprint);
+      for (int i = 0; i < cells.length; i++) {
+        cells[i] += cellBase[pod];
+      }
+      return cells;
+    }
+
+    // -------------------------------------------------------------- running slices
+
+    private List<Integer> targets(Instance.Free free, RunningSlice slice) {
+      List<Integer> out = new ArrayList<>();
+      if (!free.permission().move()) {
+        return out;
+      }
+      for (int p = 0; p < in.pods.size(); p++) {
+        Pod pod = in.pods.get(p);
+        if ((!free.permission().withinPod() || pod.id().equals(slice.pod()))
+            && Instance.matches(free.request(), pod)
+            && pod.topology()
+                .accelerator()
+                .name()
+                .equals(in.pods.get(in.podOf(slice.pod())).topology().accelerator().name())
+            && pod.topology().isLegal(slice.shape())
+            && (slice.twist().isNone() || pod.topology().twist(slice.shape()).isPresent())) {
+          out.add(p);
+        }
+      }
+      return out;
+    }
+
+    private Want want(Instance.Free free, RunningSlice slice, int pod) {
+      SliceRequest request = free.request();
+      String holder = "";
+      for (var hold : in.pods.get(pod).holds()) {
+        if (hold.request().equals(request.id()) && hold.isLive(in.rules.now())) {
+          holder = request.id();
+        }
+      }
+      return new Want(
+          slice.shape(),
+          request.mayTurn(),
+          request.healthyOnly(),
+          request.interconnect() != Interconnect.ANY,
+          holder);
+    }
+
+    private boolean free(int[] firstFree) {
+      Map<String, Integer> gangs = new HashMap<>();
+      Set<String> pinnedGangs = new HashSet<>();
+      Set<String> freeIds = new HashSet<>();
+      in.free.forEach(f -> freeIds.add(f.request().id()));
+      if (!in.free.isEmpty()) {
+        for (RunningSlice slice : in.fleet.running()) {
+          if (!freeIds.contains(slice.id().request())) {
+            slice.request().gang().ifPresent(pinnedGangs::add);
+          }
+        }
+      }
+      Map<String, List<Integer>> groupsByTenant = new TreeMap<>();
+      for (int f = 0; f < in.free.size(); f++) {
+        Instance.Free free = in.free.get(f);
+        SliceRequest request = free.request();
+        String gangName = request.gang().orElse("");
+        boolean mayLeave = free.permission().evict() && !pinnedGangs.contains(gangName);
+        int gang =
+            gangName.isEmpty()
+                ? -1
+                : gangs.computeIfAbsent(gangName, g -> in.demands.size() + gangs.size());
+        long[] lost = new long[in.levels.size()];
+        int disruption = in.level(Level.Kind.DISRUPTION, 0);
+        long seconds = Values.disruption(in, free);
+        if (disruption >= 0) {
+          lost[disruption] = seconds;
+        }
+        Spread spread = request.spread();
+        boolean tied = keepsSpread(free);
+        int group =
+            b.group(
+                new Group(
+                    "running " + request.id(),
+                    gang,
+                    !mayLeave,
+                    true,
+                    true,
+                    tied && spread.kind() == Spread.Kind.SAME_POD,
+                    tied && spread.kind() == Spread.Kind.DIFFERENT_PODS,
+                    tied && spread.kind() == Spread.Kind.AT_MOST ? spread.max() : 0,
+                    lost,
+                    lost,
+                    List.of(
+                        new Term(budgetSlices, free.slices().size()),
+                        new Term(budgetSeconds, clamp(seconds)))));
+        groupsByTenant.computeIfAbsent(request.tenant(), t -> new ArrayList<>()).add(group);
+        firstFree[f] = -1;
+        for (int s = 0; s < free.slices().size(); s++) {
+          RunningSlice slice = free.slices().get(s);
+          int item = b.item(new Item("running " + slice.id(), group));
+          firstFree[f] = firstFree[f] < 0 ? item : firstFree[f];
+          int before = meanings.size();
+          present(item, f, s, free, slice);
+          for (int pod : targets(free, slice)) {
+            moved(item, f, s, free, slice, pod);
+          }
+          distinct += meanings.size() - before;
+          if (tooLarge()) {
+            return false;
+          }
+        }
+      }
+      for (Map.Entry<String, List<Integer>> tenant : groupsByTenant.entrySet()) {
+        b.union(
+            new Union(
+                "tenant " + tenant.getKey(),
+                tenant.getValue().stream().mapToInt(Integer::intValue).toArray(),
+                List.of(new Term(budgetTenants, 1))));
+      }
+      return true;
+    }
+
+    /** Whether the slices lie as the request asks; if not, staying must remain possible. */
+    private boolean keepsSpread(Instance.Free free) {
+      Map<Integer, Integer> count = new HashMap<>();
+      Spread spread = free.request().spread();
+      for (RunningSlice slice : free.slices()) {
+        count.merge(domain(free, in.podOf(slice.pod())), 1, Integer::sum);
+      }
+      int most = count.values().stream().mapToInt(Integer::intValue).max().orElse(0);
+      return switch (spread.kind()) {
+        case ANY -> true;
+        case SAME_POD -> count.size() <= 1;
+        case DIFFERENT_PODS -> most <= 1;
+        case AT_MOST -> most <= spread.max();
+      };
+    }
+
+    private int domain(Instance.Free free, int pod) {
+      String label = free.request().spread().label();
+      String value = label.isEmpty() ? null : in.pods.get(pod).labels().get(label);
+      if (value == null) {
+        return pod;
+      }
+      for (int p = 0; p < in.pods.size(); p++) {
+        if (value.equals(in.pods.get(p).labels().get(label))) {
+          return in.pods.size() + p;
+        }
+      }
+      return pod;
+    }
+
+    private List<Term> limitTerms(RunningSlice slice, int pod) {
+      List<Term> terms = new ArrayList<>();
+      for (int l = 0; l < limitRows.length; l++) {
+        if (in.limits.get(l).counts(slice.request().tenant(), pod)) {
+          terms.add(new Term(limitRows[l], slice.shape().chips()));
+        }
+      }
+      return terms;
+    }
+
+    private void present(int item, int f, int s, Instance.Free free, RunningSlice slice) {
+      long[] gains = new long[in.levels.size()];
+      int kept = in.level(Level.Kind.KEPT, free.request().priority());
+      if (kept >= 0 && !free.broken()[s]) {
+        gains[kept] = ObjectiveLevels.counted(slice.request(), slice.shape());
+      }
+      int pod = in.podOf(slice.pod());
+      add(
+          new Meaning(in.demands.size() + f, s, -1, pod, slice.footprint()),
+          new Candidate(
+              item,
+              cells(pod, slice.footprint()),
+              gains,
+              limitTerms(slice, pod),
+              0,
+              pod,
+              domain(free, pod),
+              false,
+              null));
+    }
+
+    private void moved(int item, int f, int s, Instance.Free free, RunningSlice slice, int pod) {
+      long[] gains = new long[in.levels.size()];
+      int kept = in.level(Level.Kind.KEPT, free.request().priority());
+      if (kept >= 0) {
+        gains[kept] = ObjectiveLevels.counted(slice.request(), slice.shape());
+      }
+      int price = in.level(Level.Kind.PRICE, 0);
+      if (price >= 0) {
+        gains[price] = Values.price(in, slice.shape().chips(), pod);
+      }
+      int hosts = in.level(Level.Kind.NEW_HOSTS, 0);
+      Want want = want(free, slice, pod);
+      List<Term> terms = limitTerms(slice, pod);
+      if (in.pods.get(pod).topology().cubesOf(slice.shape()) > 0) {
+        if (hosts >= 0) {
+          gains[hosts] = in.pods.get(pod).topology().hostsOf(slice.shape());
+        }
+        poolMoves = true;
+        candidates(
+            item, in.demands.size() + f, s, 0, pod, domain(free, pod), want, gains, terms, true);
+        return;
+      }
+      PodSpace space = space(pod);
+      space.forEachCandidate(
+          space.register(want),
+          where -> {
+            if (meanings.size() > MAX_COPIES
+                || where.equals(slice.footprint()) && in.pods.get(pod).id().equals(slice.pod())) {
+              return;
+            }
+            long[] own = gains.clone();
+            if (hosts >= 0) {
+              own[hosts] = Values.newHosts(in, slice, new Solution.Target(pod, where));
+            }
+            add(
+                new Meaning(in.demands.size() + f, s, 0, pod, where),
+                new Candidate(
+                    item, cells(pod, where), own, terms, 0, pod, domain(free, pod), true, null));
+          });
+    }
+
+    // -------------------------------------------------------------- whole cubes
+
+    private void wholes() {
+      for (Map.Entry<Integer, Map<PoolKind, BitSet>> entry : pools.entrySet()) {
+        int pod = entry.getKey();
+        if (!cellPods.contains(pod)) {
+          continue;
+        }
+        BitSet any = new BitSet();
+        entry.getValue().values().forEach(any::or);
+        for (int cube = any.nextSetBit(0); cube >= 0; cube = any.nextSetBit(cube + 1)) {
+          int group = b.group(Group.wanted("whole cube"));
+          int item = b.item(new Item("whole cube " + pod + "." + cube, group));
+          List<Term> terms = new ArrayList<>();
+          for (PoolRow row : poolRows.getOrDefault(pod, List.of())) {
+            if (row.cubes().get(cube)) {
+              terms.add(new Term(row.row(), -1));
+            }
+          }
+          Footprint footprint = new Footprint.Cubes(List.of(new CubeId(cube)));
+          add(
+              new Meaning(WHOLE, item, 0, pod, footprint),
+              new Candidate(
+                  item,
+                  cells(pod, footprint),
+                  new long[in.levels.size()],
+                  terms,
+                  0,
+                  pod,
+                  0,
+                  false,
+                  null));
+          wholeItems.add(new int[] {item, pod, cube});
+        }
+      }
+    }
+  }
+
+  // ---------------------------------------------------------------- back
+
+  /** The solution that a choice of candidates stands for, or null if its cubes cannot be named. */
+  @Nullable Solution decode(int[] chosen) {
+    Solution out = Solution.nothing(in.demands.size());
+    Map<Integer, List<Slot>> slots = new TreeMap<>(); // by pod: who needs cubes
+    Map<Integer, BitSet> whole = new HashMap<>();
+    for (int[] w : wholeItems) {
+      if (chosen[w[0]] >= 0) {
+        whole.computeIfAbsent(w[1], p -> new BitSet()).set(w[2]);
+      }
+    }
+    for (int d = 0; d < in.demands.size(); d++) {
+      if (firstItem[d] < 0 || chosen[firstItem[d]] < 0) {
+        continue;
+      }
+      Demand demand = in.demands.get(d);
+      int n = demand.request().slices();
+      int[] pods = new int[n];
+      List<@Nullable Footprint> where = new ArrayList<>();
+      int choice = meanings.get(chosen[firstItem[d]]).choice();
+      for (int s = 0; s < n; s++) {
+        Meaning m = meanings.get(chosen[firstItem[d] + s]);
+        pods[s] = m.pod();
+        where.add(m.where());
+        if (m.where() == null) {
+          Want want =
+              PlacementSearch.wantOf(
+                  demand, demand.choices().get(choice), in.pods.get(m.pod()), in.rules.now());
+          int slice = s;
+          slots
+              .computeIfAbsent(m.pod(), p -> new ArrayList<>())
+              .add(new Slot(want, f -> where.set(slice, f)));
+        }
+      }
+      int demandIndex = d;
+      finish.add(() -> out.placed().set(demandIndex, new Assignment(choice, pods, copyOf(where))));
+    }
+    for (int f = 0; f < in.free.size(); f++) {
+      Instance.Free free = in.free.get(f);
+      if (chosen[firstFreeItem[f]] < 0) {
+        out.evicted().add(free.request().id());
+        continue;
+      }
+      for (int s = 0; s < free.slices().size(); s++) {
+        Candidate c = model.candidates().get(chosen[firstFreeItem[f] + s]);
+        Meaning m = meanings.get(chosen[firstFreeItem[f] + s]);
+        if (!c.moves()) {
+          continue;
+        }
+        RunningSlice slice = free.slices().get(s);
+        if (m.where() != null) {
+          out.moved().put(slice.id(), new Solution.Target(m.pod(), m.where()));
+        } else {
+          Want want =
+              new Want(
+                  slice.shape(), true, free.request().healthyOnly(), false, holder(free, m.pod()));
+          slots
+              .computeIfAbsent(m.pod(), p -> new ArrayList<>())
+              .add(
+                  new Slot(
+                      want, to -> out.moved().put(slice.id(), new Solution.Target(m.pod(), to))));
+        }
+      }
+    }
+    for (Map.Entry<Integer, List<Slot>> entry : slots.entrySet()) {
+      if (!nameCubes(entry.getKey(), entry.getValue(), whole.get(entry.getKey()))) {
+        finish.clear();
+        return null;
+      }
+    }
+    finish.forEach(Runnable::run);
+    finish.clear();
+    return out;
+  }
+
+  private final List<Runnable> finish = new ArrayList<>();
+
+  private static List<Footprint> copyOf(List<@Nullable Footprint> where) {
+    List<Footprint> out = new ArrayList<>(where.size());
+    for (Footprint footprint : where) {
+      if (footprint != null) {
+        out.add(footprint);
+      }
+    }
+    return out;
+  }
+
+  private String holder(Instance.Free free, int pod) {
+    for (var hold : in.pods.get(pod).holds()) {
+      if (hold.request().equals(free.request().id()) && hold.isLive(in.rules.now())) {
+        return free.request().id();
+      }
+    }
+    return "";
+  }
+
+  /** Somebody who needs cubes, and where to write them. */
+  private record Slot(Want want, java.util.function.Consumer<Footprint> sink) {}
+
+  /** Names cubes by augmenting paths (bipartite matching, O(cubes² × kinds) for one pod). */
+  private boolean nameCubes(int pod, List<Slot> slots, @Nullable BitSet whole) {
+    Map<PoolKind, BitSet> kinds = pools.getOrDefault(pod, Map.of());
+    TpuTopology t = in.pods.get(pod).topology();
+    int cubes = t.cubeCount();
+    List<Integer> seats = new ArrayList<>(); // the slot of each cube needed
+    List<BitSet> eligible = new ArrayList<>();
+    for (int s = 0; s < slots.size(); s++) {
+      Want want = slots.get(s).want();
+      BitSet set = kinds.get(new PoolKind(want.healthyOnly(), want.holder()));
+      if (set == null) {
+        return false;
+      }
+      BitSet own = (BitSet) set.clone();
+      if (whole != null) {
+        own.and(whole);
+      }
+      eligible.add(own);
+      for (int i = 0; i < t.cubesOf(want.shape()); i++) {
+        seats.add(s);
+      }
+    }
+    int[] takenBy = new int[cubes];
+    Arrays.fill(takenBy, -1);
+    for (int seat = 0; seat < seats.size(); seat++) {
+      if (!augment(seat, seats, eligible, takenBy, new boolean[cubes])) {
+        return false;
+      }
+    }
+    for (int s = 0; s < slots.size(); s++) {
+      Set<CubeId> mine = new TreeSet<>();
+      for (int c = 0; c < cubes; c++) {
+        if (takenBy[c] >= 0 && seats.get(takenBy[c]) == s) {
+          mine.add(new CubeId(c));
+        }
+      }
+      slots.get(s).sink().accept(new Footprint.Cubes(List.copyOf(mine)));
+    }
+    return true;
+  }
+
+  private static boolean augment(
+      int seat, List<Integer> seats, List<BitSet> eligible, int[] takenBy, boolean[] seen) {
+    BitSet own = eligible.get(seats.get(seat));
+    for (int c = own.nextSetBit(0); c >= 0; c = own.nextSetBit(c + 1)) {
+      if (!seen[c]) {
+        seen[c] = true;
+        if (takenBy[c] < 0 || augment(takenBy[c], seats, eligible, takenBy, seen)) {
+          takenBy[c] = seat;
+          return true;
+        }
+      }
+    }
+    return false;
+  }
+
+  /** A solution as a choice of candidates, or null if a part of it is no candidate. */
+  int @Nullable [] encode(Solution solution) {
+    int[] chosen = new int[model.items().size()];
+    Arrays.fill(chosen, -1);
+    Map<Integer, BitSet> whole = new HashMap<>();
+    for (int d = 0; d < in.demands.size(); d++) {
+      Assignment a = solution.placed().get(d);
+      if (a == null) {
+        continue;
+      }
+      for (int s = 0; s < a.footprints().size(); s++) {
+        Integer c = lookUp(d, s, a.choice(), a.pods()[s], a.footprints().get(s), whole);
+        if (firstItem[d] < 0 || c == null) {
+          return null;
+        }
+        chosen[firstItem[d] + s] = c;
+      }
+    }
+    for (int f = 0; f < in.free.size(); f++) {
+      Instance.Free free = in.free.get(f);
+      if (solution.evicted().contains(free.request().id())) {
+        continue;
+      }
+      for (int s = 0; s < free.slices().size(); s++) {
+        RunningSlice slice = free.slices().get(s);
+        Solution.Target to = solution.moved().get(slice.id());
+        int owner = in.demands.size() + f;
+        Integer c =
+            to == null
+                ? byMeaning.get(new Meaning(owner, s, -1, in.podOf(slice.pod()), slice.footprint()))
+                : lookUp(owner, s, 0, to.pod(), to.footprint(), whole);
+        if (c == null) {
+          return null;
+        }
+        chosen[firstFreeItem[f] + s] = c;
+      }
+    }
+    for (int[] w : wholeItems) {
+      if (whole.getOrDefault(w[1], new BitSet()).get(w[2])) {
+        Integer c =
+            byMeaning.get(
+                new Meaning(WHOLE, w[0], 0, w[1], new Footprint.Cubes(List.of(new CubeId(w[2])))));
+        if (c == null) {
+          return null;
+        }
+        chosen[w[0]] = c;
+      }
+    }
+    return chosen;
+  }
+
+  private @Nullable Integer lookUp(
+      int owner, int slice, int choice, int pod, Footprint where, Map<Integer, BitSet> whole) {
+    if (where instanceof Footprint.Cubes cubes) {
+      BitSet set = whole.computeIfAbsent(pod, p -> new BitSet());
+      cubes.cubes().forEach(c -> set.set(c.index()));
+      return byMeaning.get(new Meaning(owner, slice, choice, pod, null));
+    }
+    return byMeaning.get(new Meaning(owner, slice, choice, pod, where));
+  }
+}

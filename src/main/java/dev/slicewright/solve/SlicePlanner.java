@@ -1,0 +1,283 @@
+package dev.slicewright.solve;
+
+import dev.slicewright.CancelToken;
+import dev.slicewright.InvalidInputException;
+import dev.slicewright.Problems;
+import dev.slicewright.SolveBudget;
+import dev.slicewright.cost.CostTerms;
+import dev.slicewright.fleet.Fleet;
+import dev.slicewright.formulation.Formulation;
+import dev.slicewright.formulation.ortools.CpSatFormulation;
+import dev.slicewright.plan.Plan;
+import dev.slicewright.request.PlanningRules;
+import dev.slicewright.request.SliceRequest;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Objects;
+import java.util.Set;
+import java.util.concurrent.Semaphore;
+import java.util.function.Consumer;
+
+/**
+ * Plans batches of slice requests: the front door. Safe for concurrent use.
+ *
+ * <p>A plan comes back within the budget's deadline, verified, with a bound on how much better any
+ * plan could be and a reason for every request that is not placed. Running slices stay where they
+ * are unless the rules permit otherwise.
+ *
+ * <p>Each call works on its caller's thread; further threads are capped over all calls of one
+ * planner. Native solvers load on the first call that needs them; where they cannot load, plans
+ * come from search and bounds, and say so in {@link Plan#notes()}.
+ */
+public final class SlicePlanner {
+
+  /** The most slices of one batch: 1,000,000. */
+  public static final int MAX_SLICES = 1_000_000;
+
+  static final Consumer<Plan> NOBODY = plan -> {};
+
+  private final List<Formulation> formulations;
+  private final CostTerms cost;
+  private final Semaphore workers;
+  private final boolean failOnRejection;
+
+  private SlicePlanner(Builder b) {
+    this.formulations = List.copyOf(b.formulations);
+    this.cost = b.cost;
+    this.workers = new Semaphore(b.maxWorkers - 1);
+    this.failOnRejection = b.failOnRejection;
+  }
+
+  /**
+   * A planner with the defaults: CP-SAT as formulation, no prices, as many workers as there are
+   * processors.
+   *
+   * @return a new planner
+   */
+  public static SlicePlanner create() {
+    return builder().build();
+  }
+
+  /**
+   * A builder with the defaults.
+   *
+   * @return a new builder
+   */
+  public static Builder builder() {
+    return new Builder();
+  }
+
+  /**
+   * Plans a batch without rules: nothing running may be touched.
+   *
+   * @param fleet the present fleet
+   * @param requests what is wanted; ids must differ from each other and from what runs
+   * @param budget how long it may take
+   * @return the plan
+   * @throws InvalidInputException listing every problem of the input
+   */
+  public Plan plan(Fleet fleet, List<SliceRequest> requests, SolveBudget budget) {
+    return plan(fleet, requests, PlanningRules.NONE, budget);
+  }
+
+  /**
+   * Plans a batch.
+   *
+   * @param fleet the present fleet
+   * @param requests what is wanted; ids must differ from each other and from what runs
+   * @param rules quotas, reserved capacity, permissions, and the time
+   * @param budget how long it may take
+   * @return the plan
+   * @throws InvalidInputException listing every problem of the input
+   */
+  public Plan plan(
+      Fleet fleet, List<SliceRequest> requests, PlanningRules rules, SolveBudget budget) {
+    return plan(fleet, requests, rules, budget, new CancelToken(), NOBODY);
+  }
+
+  /**
+   * Plans a batch, with cancellation and news of improving plans.
+   *
+   * @param fleet the present fleet
+   * @param requests what is wanted; ids must differ from each other and from what runs
+   * @param rules quotas, reserved capacity, permissions, and the time
+   * @param budget how long it may take
+   * @param cancel comes back early with what is in hand when cancelled, also before the start
+   * @param listener told of improving plans, each verified, on the calling thread, at most every 10
+   *     ms; its exceptions are logged and dropped
+   * @return the plan
+   * @throws InvalidInputException listing every problem of the input
+   */
+  public Plan plan(
+      Fleet fleet,
+      List<SliceRequest> requests,
+      PlanningRules rules,
+      SolveBudget budget,
+      CancelToken cancel,
+      Consumer<Plan> listener) {
+    long start = System.nanoTime();
+    Objects.requireNonNull(budget, "budget");
+    Objects.requireNonNull(cancel, "cancel");
+    Objects.requireNonNull(listener, "listener");
+    List<SliceRequest> batch = checked(fleet, requests, rules);
+    Instance instance = new Instance(fleet, batch, rules, cost);
+    return new SolveRun(this, instance, budget, cancel, listener, start).run();
+  }
+
+  /**
+   * Plans a batch on a thread of its own.
+   *
+   * @param fleet the present fleet
+   * @param requests what is wanted
+   * @param rules quotas, reserved capacity, permissions, and the time
+   * @param budget how long it may take, from this call
+   * @return a handle: cancel, best so far, result
+   */
+  public PlanHandle submit(
+      Fleet fleet, List<SliceRequest> requests, PlanningRules rules, SolveBudget budget) {
+    CancelToken token = new CancelToken();
+    PlanHandle handle = new PlanHandle(token);
+    List<SliceRequest> batch = List.copyOf(requests);
+    Thread thread =
+        new Thread(
+            () -> {
+              try {
+                handle.done(plan(fleet, batch, rules, budget, token, handle::improved));
+              } catch (RuntimeException | Error e) {
+                handle.failed(e);
+              }
+            },
+            "slicewright-plan");
+    thread.setDaemon(true);
+    thread.start();
+    return handle;
+  }
+
+  private static List<SliceRequest> checked(
+      Fleet fleet, List<SliceRequest> requests, PlanningRules rules) {
+    Objects.requireNonNull(fleet, "fleet");
+    Objects.requireNonNull(rules, "rules");
+    List<SliceRequest> batch = new ArrayList<>(Objects.requireNonNull(requests, "requests"));
+    Problems problems = new Problems();
+    Set<String> seen = new HashSet<>();
+    long slices = 0;
+    for (int i = 0; i < batch.size(); i++) {
+      SliceRequest request = batch.get(i);
+      String path = "requests[" + i + "]";
+      if (request == null) {
+        problems.add(path, "expected a request, but was null");
+        continue;
+      }
+      slices += request.slices();
+      if (!seen.add(request.id())) {
+        problems.add(path + ".id", "request id " + request.id() + " is used twice");
+      }
+      if (!fleet.runningOf(request.id()).isEmpty()) {
+        problems.add(
+            path + ".id",
+            "request id " + request.id() + " runs already; release it first or use another id");
+      }
+    }
+    if (slices > MAX_SLICES) {
+      problems.add(
+          "requests", "expected at most " + MAX_SLICES + " slices, but there are " + slices);
+    }
+    problems.throwIfAny("planning input");
+    return List.copyOf(batch);
+  }
+
+  boolean hasFormulations() {
+    return !formulations.isEmpty();
+  }
+
+  List<Formulation> formulations() {
+    return formulations;
+  }
+
+  boolean failsOnRejection() {
+    return failOnRejection;
+  }
+
+  /** Takes up to so many further workers without waiting; returns how many it got. */
+  int acquireWorkers(int wanted) {
+    int got = 0;
+    while (got < wanted && workers.tryAcquire()) {
+      got++;
+    }
+    return got;
+  }
+
+  void releaseWorkers(int count) {
+    workers.release(count);
+  }
+
+  /** Builds a {@link SlicePlanner}. Confined to one thread at a time. */
+  public static final class Builder {
+    private List<Formulation> formulations = List.of(CpSatFormulation.create());
+    private CostTerms cost = CostTerms.DEFAULT;
+    private int maxWorkers = Math.max(1, Runtime.getRuntime().availableProcessors());
+    private boolean failOnRejection;
+
+    private Builder() {}
+
+    /**
+     * Sets the formulations, tried in this order; none at all leaves search and bounds.
+     *
+     * @param values the formulations
+     * @return this
+     */
+    public Builder formulations(List<Formulation> values) {
+      formulations = List.copyOf(values);
+      return this;
+    }
+
+    /**
+     * Sets the preferences and prices.
+     *
+     * @param value {@link CostTerms#DEFAULT} by default
+     * @return this
+     */
+    public Builder cost(CostTerms value) {
+      cost = Objects.requireNonNull(value, "cost");
+      return this;
+    }
+
+    /**
+     * Sets the most workers over all calls of this planner, each call's own thread counted once.
+     *
+     * @param value 1 or more; the number of processors by default
+     * @return this
+     */
+    public Builder maxWorkers(int value) {
+      maxWorkers = value;
+      return this;
+    }
+
+    /**
+     * Sets whether a plan that the verifier rejects is an exception, as tests want it; by default
+     * it is dropped, reported in the notes, and the next best verified plan returned.
+     *
+     * @param value false by default
+     * @return this
+     */
+    public Builder failOnRejectedPlan(boolean value) {
+      failOnRejection = value;
+      return this;
+    }
+
+    /**
+     * Checks and builds.
+     *
+     * @return the planner
+     * @throws InvalidInputException if the workers are out of range
+     */
+    public SlicePlanner build() {
+      if (maxWorkers < 1 || maxWorkers > 4096) {
+        throw new InvalidInputException(
+            "planner", "maxWorkers", "expected 1 to 4096, but was " + maxWorkers);
+      }
+      return new SlicePlanner(this);
+    }
+  }
+}

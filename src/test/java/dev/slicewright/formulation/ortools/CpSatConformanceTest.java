@@ -1,0 +1,14 @@
+package dev.slicewright.formulation.ortools;
+
+import dev.slicewright.formulation.Formulation;
+import dev.slicewright.formulation.FormulationConformance;
+
+class CpSatConformanceTest extends FormulationConformance {
+
+  private final Formulation formulation = CpSatFormulation.create();
+
+  @Override
+  protected Formulation formulation() {
+    return formulation;
+  }
+}
