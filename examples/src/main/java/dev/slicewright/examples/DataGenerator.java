@@ -105,7 +105,7 @@ public final class DataGenerator {
             wants("hoarder").shape("8x8x16").tenant("capped").priority(30).build(),
             // A gang of which one does not fit.
             wants("actor").shape("4x4x8").gang("rl").tenant("research").priority(20).build(),
-            wants("learner").shape("8x16x16").gang("rl").tenant("research").priority(20).build());
+            wants("learner").shape("8x8x16").gang("rl").tenant("capped").priority(20).build());
     PlanningRules rules = PlanningRules.builder().now(NOW).quota("capped", 512).build();
     return Snapshot.of(g.fleet, requests).withRules(rules);
   }
