@@ -131,6 +131,10 @@ final class ModelEvaluation {
       if (chosen[i] < 0) {
         continue;
       }
+      if (chosen[i] >= m.candidates().size()) {
+        problems.add("chosen[" + i + "]", "there is no candidate " + chosen[i]);
+        problems.throwIfAny("solution"); // nothing further can be read
+      }
       Candidate c = m.candidates().get(chosen[i]);
       if (c.item() != i) {
         problems.add("chosen[" + i + "]", "candidate " + chosen[i] + " is of item " + c.item());

@@ -1,15 +1,17 @@
 package dev.slicewright.solve;
 
 import dev.slicewright.CancelToken;
+import dev.slicewright.InvalidInputException;
 import dev.slicewright.SliceId;
 import dev.slicewright.SolveBudget;
-import dev.slicewright.SolverUnavailableException;
 import dev.slicewright.fleet.RunningSlice;
 import dev.slicewright.formulation.Formulation;
 import dev.slicewright.formulation.FormulationResult;
 import dev.slicewright.formulation.FormulationTask;
+import dev.slicewright.formulation.ortools.CpSatFormulation;
 import dev.slicewright.plan.BrokenSlice;
 import dev.slicewright.plan.Eviction;
+import dev.slicewright.plan.Level;
 import dev.slicewright.plan.Move;
 import dev.slicewright.plan.Phase;
 import dev.slicewright.plan.Placement;
@@ -33,6 +35,8 @@ import dev.slicewright.topology.Twist;
 import java.lang.System.Logger;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -74,9 +78,12 @@ final class SolveRun {
   private final Set<String> engines = new java.util.LinkedHashSet<>();
   private final List<String> notes = new ArrayList<>();
   private final Bounds bounds;
+  private final Asker asker;
   private Solution best;
   private long[] values;
   private final Bounds.Bound[] proved;
+  private final long[][] provedFor; // the earlier values for which each bound holds
+  private final Map<Integer, Opinion> opinions = new HashMap<>(); // by level
   private final @Nullable Long[] claimed;
   private boolean roundsRanOut;
   private boolean cutShort;
@@ -101,9 +108,11 @@ final class SolveRun {
     this.hardStop = new Stop(token, startNanos + whole);
     phase("translate", startNanos, in.requests.size());
     this.bounds = new Bounds(in, stop);
+    this.asker = new Asker(stop, hardStop, this::note);
     this.best = Solution.nothing(in.demands.size());
     this.values = Values.of(in, best);
     this.proved = new Bounds.Bound[in.levels.size()];
+    this.provedFor = new long[in.levels.size()][];
     this.claimed = new Long[in.levels.size()];
   }
 
@@ -124,9 +133,7 @@ final class SolveRun {
     } else {
       cutShort = true;
     }
-    if (!provedAll()) {
-      bound(true);
-    }
+    bound();
     return finish(first);
   }
 
@@ -140,7 +147,7 @@ final class SolveRun {
     engines.add("search");
     adopt(Solution.of(search.assignments()));
     phase("search", since, in.demands.size());
-    bound(false);
+    bound();
     if (isDone() || stop.getAsBoolean()) {
       return;
     }
@@ -224,7 +231,7 @@ final class SolveRun {
     }
     cutShort |= stop.getAsBoolean();
     phase("search", since, in.demands.size());
-    bound(false);
+    bound();
   }
 
   private static void join(Thread thread) {
@@ -287,35 +294,39 @@ final class SolveRun {
 
   // ---------------------------------------------------------------- bound
 
-  /** Bounds every level whose earlier ones are settled; with {@code all}, every level. */
-  private void bound(boolean all) {
+  /** Bounds every level, for the values held at the earlier ones. */
+  private void bound() {
     long since = System.nanoTime();
-    boolean open = false;
     for (int l = 0; l < proved.length; l++) {
-      Bounds.Bound known = proved[l];
-      if (known == null
-          || known.value() != values[l]
-          || !(known.proof() instanceof Proof.Agreement)) {
-        proved[l] = bounds.bound(l, values);
-      }
-      open |= proved[l].value() != values[l];
-      if (open && !all) {
-        // Later levels are bounded for the values held at the end.
-        for (int j = l + 1; j < proved.length; j++) {
-          proved[j] = bounds.bound(j, values);
-          if (stop.getAsBoolean()) {
-            break;
-          }
-        }
-        break;
-      }
+      refresh(l);
     }
     phase("bound", since, proved.length);
   }
 
+  /** The bound of a level; a known one counts only as long as the earlier values are the same. */
+  private Bounds.Bound refresh(int l) {
+    Bounds.Bound known = proved[l];
+    if (known != null && Arrays.equals(provedFor[l], before(l))) {
+      return known;
+    }
+    claimed[l] = null;
+    return prove(l, bounds.bound(l, values));
+  }
+
+  private Bounds.Bound prove(int l, Bounds.Bound bound) {
+    proved[l] = bound;
+    provedFor[l] = before(l);
+    return bound;
+  }
+
+  /** The values of the levels before one. */
+  private long[] before(int l) {
+    return Arrays.copyOf(values, l);
+  }
+
   private boolean provedAll() {
     for (int l = 0; l < proved.length; l++) {
-      if (proved[l] == null || proved[l].value() != values[l]) {
+      if (refresh(l).value() != values[l]) {
         return false;
       }
     }
@@ -334,11 +345,7 @@ final class SolveRun {
   private Score score() {
     List<LevelScore> levels = new ArrayList<>(proved.length);
     for (int l = 0; l < proved.length; l++) {
-      Bounds.Bound b = proved[l];
-      if (b == null) {
-        b = bounds.bound(l, values);
-        proved[l] = b;
-      }
+      Bounds.Bound b = refresh(l);
       Long claim = claimed[l];
       levels.add(
           new LevelScore(
@@ -385,33 +392,20 @@ final class SolveRun {
 
   private void formulate(ModelTranslation t, Formulation formulation) {
     long since = System.nanoTime();
-    long[] held = new long[0];
     for (int l = 0; l < in.levels.size() && !stop.getAsBoolean(); l++) {
-      if (proved[l] == null || proved[l].value() != values[l]) {
-        proved[l] = bounds.bound(l, values);
+      if (refresh(l).value() != values[l] && !solveLevel(t, formulation, l)) {
+        break;
       }
-      if (proved[l].value() != values[l]) {
-        int level = l;
-        long[] heldNow = held;
-        FormulationTask task = task(t, level, heldNow, 0);
-        String no = formulation.whyNot(t.model(), task).orElse("");
-        if (!no.isEmpty()) {
-          note(formulation.name() + " was not used: " + no);
-          break;
-        }
-        if (!solveLevel(t, formulation, level, heldNow)) {
-          break;
-        }
-      }
-      long[] more = java.util.Arrays.copyOf(held, l + 1);
-      more[l] = values[l] - t.constant(l);
-      held = more;
     }
     phase("solve", since, t.model().candidates().size());
-    bound(false);
+    bound();
   }
 
-  private FormulationTask task(ModelTranslation t, int level, long[] held, int variant) {
+  private FormulationTask task(ModelTranslation t, int level, int variant) {
+    long[] held = before(level);
+    for (int l = 0; l < level; l++) {
+      held[l] -= t.constant(l);
+    }
     return new FormulationTask(
         level,
         held,
@@ -423,81 +417,124 @@ final class SolveRun {
         stop.token());
   }
 
+  /** What a formulation said is optimal, the earlier values held. */
+  private record Opinion(long[] before, long value, String by) {}
+
   /** Optimises one level; false if the formulation is of no further use. */
-  private boolean solveLevel(ModelTranslation t, Formulation formulation, int level, long[] held) {
-    FormulationResult first = ask(t, formulation, level, held, 0);
+  private boolean solveLevel(ModelTranslation t, Formulation formulation, int level) {
+    String name = formulation.name();
+    FormulationTask task = task(t, level, 0);
+    FormulationResult first = asker.ask(formulation, t.model(), task);
     if (first == null) {
       return false;
     }
-    engines.add(formulation.name());
-    take(t, first);
-    first.claimedBound().ifPresent(b -> claim(level, b + t.constant(level)));
-    boolean exact =
-        in.levels.get(level).kind() != dev.slicewright.plan.Level.Kind.NEW_HOSTS
-            || t.newHostsExact();
-    if (!exact) {
+    engines.add(name);
+    long[] before = before(level);
+    long optimum = take(t, name, first, level);
+    if (!Arrays.equals(before, before(level))) {
+      return true; // an earlier level has become better, so what was claimed is of no use
+    }
+    claim(t, name, first, level);
+    if (in.levels.get(level).kind() == Level.Kind.NEW_HOSTS && !t.newHostsExact()) {
       return false;
     }
     if (first.status() != FormulationResult.Status.OPTIMAL
-        || first.solution().isEmpty()
-        || levelValue(t, first, level) != values[level]
+        || optimum != values[level]
         || stop.getAsBoolean()) {
       return first.status() != FormulationResult.Status.FAILED;
     }
-    // One solver's word is a claim; a second, differently configured solve has to agree.
-    FormulationResult second = ask(t, formulation, level, held, 1);
-    if (second != null
-        && second.status() == FormulationResult.Status.OPTIMAL
-        && levelValue(t, second, level) == values[level]) {
-      proved[level] =
-          new Bounds.Bound(
-              values[level],
-              new Proof.Agreement(formulation.name(), formulation.name() + " (second setting)"));
-    } else if (second != null) {
-      take(t, second);
+    // One solver's word is a claim; another, or a second setting of our own, has to agree.
+    Opinion other = opinions.get(level);
+    if (other != null
+        && !other.by().equals(name)
+        && other.value() == optimum
+        && Arrays.equals(other.before(), before)) {
+      prove(level, new Bounds.Bound(optimum, new Proof.Agreement(other.by(), name)));
+      return true;
+    }
+    opinions.put(level, new Opinion(before, optimum, name));
+    if (!(formulation instanceof CpSatFormulation)) {
+      note(
+          name
+              + " claims an optimum that nothing else confirms, so it does not count as proved;"
+              + " give the planner a second formulation.");
+      return true;
+    }
+    FormulationResult second = asker.ask(formulation, t.model(), task(t, level, 1));
+    if (second == null) {
+      return true;
+    }
+    long again = take(t, name, second, level);
+    if (Arrays.equals(before, before(level))
+        && second.status() == FormulationResult.Status.OPTIMAL) {
+      if (again == optimum && optimum == values[level]) {
+        prove(
+            level, new Bounds.Bound(optimum, new Proof.Agreement(name, name + " (second setting)")));
+      } else {
+        opinions.remove(level);
+        note("Two settings of " + name + " disagree, so neither counts; please report it.");
+      }
     }
     return true;
   }
 
-  private long levelValue(ModelTranslation t, FormulationResult result, int level) {
-    int[] chosen = result.solution().orElse(null);
-    return chosen == null
-        ? Long.MIN_VALUE
-        : Math.addExact(t.model().evaluate(chosen)[level], t.constant(level));
+  /** Takes a claimed bound; one that the plan in hand refutes is reported. */
+  private void claim(ModelTranslation t, String name, FormulationResult result, int level) {
+    Long bound = result.bound();
+    boolean max = in.levels.get(level).kind().maximise();
+    if (result.status() == FormulationResult.Status.INFEASIBLE) {
+      note(name + " claims that there is no plan, but one is in hand; its claim was dropped.");
+    } else if (bound != null) {
+      long claim;
+      try {
+        claim = Math.addExact(bound, t.constant(level));
+      } catch (ArithmeticException e) {
+        return;
+      }
+      if (max ? claim < values[level] : claim > values[level]) {
+        note(name + " claims a bound that the plan in hand beats; its claim was dropped.");
+      } else {
+        claimed[level] = claim;
+      }
+    }
   }
 
-  private void claim(int level, long bound) {
-    claimed[level] = bound;
-  }
-
-  private void take(ModelTranslation t, FormulationResult result) {
+  /**
+   * Checks a solution and keeps it if it is better than the one in hand.
+   *
+   * @return its value at a level; the worst of all if there is none or it is wrong
+   */
+  private long take(ModelTranslation t, String name, FormulationResult result, int level) {
     int[] chosen = result.solution().orElse(null);
     if (chosen == null) {
-      return;
+      return Long.MIN_VALUE;
     }
+    long value;
+    Solution solution;
     try {
-      t.model().evaluate(chosen);
-    } catch (dev.slicewright.InvalidInputException e) {
-      note("A solution that breaks its model was dropped: " + e.problems().get(0) + ".");
-      return;
+      long[] all = t.model().evaluate(chosen);
+      long[] before = before(level);
+      for (int l = 0; l < level; l++) {
+        long own = Math.addExact(all[l], t.constant(l));
+        if (in.levels.get(l).kind().maximise() ? own < before[l] : own > before[l]) {
+          note("A solution of " + name + " that gives up an earlier level was dropped.");
+          return Long.MIN_VALUE;
+        }
+      }
+      value = Math.addExact(all[level], t.constant(level));
+      solution = t.decode(chosen);
+    } catch (InvalidInputException e) {
+      note(
+          "A solution of " + name + " that breaks its model was dropped: " + e.problems().get(0));
+      return Long.MIN_VALUE;
     }
-    Solution solution = t.decode(chosen);
-    if (solution != null && adopt(solution)) {
+    if (solution == null) {
+      return Long.MIN_VALUE;
+    }
+    if (adopt(solution)) {
       tell();
     }
-  }
-
-  private @Nullable FormulationResult ask(
-      ModelTranslation t, Formulation formulation, int level, long[] held, int variant) {
-    try {
-      return formulation.solve(t.model(), task(t, level, held, variant));
-    } catch (SolverUnavailableException e) {
-      note(formulation.name() + " cannot run here: " + e.getMessage());
-    } catch (RuntimeException e) {
-      LOG.log(Logger.Level.WARNING, "Formulation " + formulation.name() + " failed", e);
-      note(formulation.name() + " failed: " + e + ".");
-    }
-    return null;
+    return value;
   }
 
   private void note(String sentence) {
@@ -562,9 +599,6 @@ final class SolveRun {
       if (solution != best) {
         best = solution;
         values = Values.of(in, solution);
-        for (int l = 0; l < proved.length; l++) {
-          proved[l] = bounds.bound(l, values);
-        }
         reason = stopReason();
       }
       Plan plan = build(solution, reason, score(), true);
