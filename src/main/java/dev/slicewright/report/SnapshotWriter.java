@@ -309,7 +309,7 @@ final class SnapshotWriter {
     for (Axis axis : Axis.values()) {
       wrap.append(t.wraps(axis) ? Fields.word(axis) : "");
     }
-    if (!t.isOptical() && wrap.length() < 3) {
+    if (!t.isOptical() && wrap.length() < dims.rank()) {
       out.with("wrap", wrap.length() == 0 ? "none" : wrap.toString());
     }
     Slicing normal =

@@ -180,8 +180,7 @@ final class Instance {
             && (request.interconnect() != Interconnect.TWISTED || t.twist(shape).isPresent())) {
           homesOf
               .computeIfAbsent(
-                  new ChoiceKey(
-                      t.accelerator().name(), request.mayTurn() ? shape.sorted() : shape),
+                  new ChoiceKey(t.accelerator().name(), request.mayTurn() ? shape.sorted() : shape),
                   k -> new ArrayList<>())
               .add(new Home(p, shape, rank));
         }

@@ -959,8 +959,7 @@ final class ModelTranslation {
                 ? byMeaning.getOrDefault(
                     new Meaning(owner, s, stays, here, slice.footprint()),
                     byMeaning.get(new Meaning(owner, s, STAYS, here, slice.footprint())))
-                : lookUp(
-                    owner, s, moveShapes.indexOf(to.shape()), to.pod(), to.footprint(), whole);
+                : lookUp(owner, s, moveShapes.indexOf(to.shape()), to.pod(), to.footprint(), whole);
         if (c == null) {
           return null;
         }

@@ -95,15 +95,16 @@ public final class AcceleratorType {
           .build();
 
   /**
-   * TPU v4: 64 cubes of 4x4x4; slices of up to 48 cubes (12x16x16) are documented. Source: Cloud
-   * TPU documentation, "TPU v4"; link rate from "How to Scale Your Model".
+   * TPU v4: 64 cubes of 4x4x4, all of which one slice may take by default: the documentation's
+   * example 12x12x24 has 54; the largest slice that other sources list has 48 (12x16x16). Source:
+   * Cloud TPU documentation, "TPU v4"; link rate from "How to Scale Your Model".
    */
   public static final AcceleratorType V4 =
       builder("v4")
           .podDims(Shape.of(16, 16, 16))
           .hostTile(Shape.of(2, 2, 1))
           .cubeEdge(4)
-          .maxCubes(48)
+          .maxCubes(64)
           .coresPerChip(2, 4)
           .typeName("v4", true)
           .gkeAccelerator("tpu-v4-podslice")

@@ -23,7 +23,7 @@ class AcceleratorTypeTest {
     // name, pod, chips, host, physical host, cube edge, cubes of a pod, most cubes of a slice
     "v2,16x16,256,2x2,2x2,0,0,0",
     "v3,32x32,1024,2x2,4x2,0,0,0",
-    "v4,16x16x16,4096,2x2x1,2x2x1,4,64,48",
+    "v4,16x16x16,4096,2x2x1,2x2x1,4,64,64",
     "v5e,16x16,256,2x2,2x4,0,0,0",
     "v5p,16x20x28,8960,2x2x1,2x2x1,4,140,96",
     "v6e,16x16,256,2x2,2x4,0,0,0",

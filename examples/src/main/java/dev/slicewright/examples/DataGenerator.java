@@ -103,9 +103,9 @@ public final class DataGenerator {
             wants("train-moe").shape("16x16x16").tenant("prod").priority(40).build(),
             // More than the quota of its tenant.
             wants("hoarder").shape("8x8x16").tenant("capped").priority(30).build(),
-            // Two of a gang, the other of which no pod can form.
+            // A gang of which one does not fit.
             wants("actor").shape("4x4x8").gang("rl").tenant("research").priority(20).build(),
-            wants("learner").shape("4x6x8").gang("rl").tenant("research").priority(20).build());
+            wants("learner").shape("8x8x16").gang("rl").tenant("capped").priority(20).build());
     PlanningRules rules = PlanningRules.builder().now(NOW).quota("capped", 512).build();
     return Snapshot.of(g.fleet, requests).withRules(rules);
   }

@@ -27,7 +27,7 @@ public final class Hello {
         SlicePlanner.create()
             .plan(fleet, List.of(train, eval), SolveBudget.within(Duration.ofMillis(800)));
 
-    System.out.println(plan.placement("train").orElseThrow().slices().get(0).hosts());
+    System.out.println(plan.placement("train").orElseThrow().slices().get(0).hosts().subList(0, 4));
     System.out.println("gap " + plan.gap() + ", unplaced " + plan.unplaced());
     fleet = plan.applyTo(fleet);
     System.out.println(fleet);
