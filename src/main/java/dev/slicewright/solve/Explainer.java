@@ -11,11 +11,13 @@ import dev.slicewright.plan.Unplaced;
 import dev.slicewright.plan.Unplaced.BlockingHost;
 import dev.slicewright.plan.Unplaced.Evidence;
 import dev.slicewright.request.Interconnect;
+import dev.slicewright.request.PlanningRules.DisruptionBudget;
 import dev.slicewright.request.SliceRequest;
 import dev.slicewright.request.Spread;
 import dev.slicewright.search.Assignment;
 import dev.slicewright.search.Demand;
 import dev.slicewright.search.Demand.Choice;
+import dev.slicewright.search.Limit;
 import dev.slicewright.search.PlacementSearch;
 import dev.slicewright.search.PodSpace;
 import dev.slicewright.search.Want;
@@ -43,6 +45,11 @@ import org.jspecify.annotations.Nullable;
  * slice.
  */
 final class Explainer {
+
+  /** Tries for a request of several slices that does not fit at once, and up to how many. */
+  private static final int ROUNDS_ALONE = 50;
+
+  private static final int MAX_SLICES_SHUFFLED = 64;
 
   private static final int MAX_BLOCKERS = 16;
   private static final int MAX_SHAPES_TRIED = 200;
@@ -100,6 +107,9 @@ final class Explainer {
     if (demand.choices().isEmpty()) {
       return notFormable(d, request, wanted);
     }
+    if (request.interconnect() == Interconnect.WRAPAROUND && wrapsNowhere(demand)) {
+      return notFormable(d, request, wanted);
+    }
     String never = never(demand);
     if (!never.isEmpty()) {
       return new Unplaced(
@@ -129,23 +139,12 @@ final class Explainer {
               + matching(evidence)
               + "; wait for a slice to end, or free room.");
     }
-    if (!in.free.isEmpty() && !stop.getAsBoolean()) {
-      // Running slices may move here, so the request was weighed against them.
-      if (!fitsAlone(demand, in.pods, false)) {
-        return new Unplaced(
-            request.id(),
-            Reason.DISRUPTION_BUDGET,
-            false,
-            evidence,
-            "It does not fit beside what runs, and no move or eviction that the rules permit and"
-                + " the objective allows makes room for it.");
-      }
-    }
     if (stop.isLate() || stop.isCancelled()) {
       return late(request, evidence);
     }
-    if (!fitsAlone(demand, in.pods, false)) {
-      return alone(d, demand, evidence);
+    if (!fitsAlone(d, in.pods)) {
+      int limit = bindingLimit(d);
+      return limit >= 0 ? overLimit(d, limit, wanted) : alone(d, demand, evidence);
     }
     return rivals(d, demand, evidence);
   }
@@ -222,7 +221,7 @@ final class Explainer {
     List<Shape> offer = nearest.stream().limit(4).toList();
     Evidence evidence =
         new Evidence(wanted, 0, in.matching[d], null, List.of(), List.of(), offer, 0, 0);
-    if (shapes) {
+    if (shapes || !in.demands.get(d).choices().isEmpty()) {
       return new Unplaced(
           request.id(),
           Reason.INTERCONNECT_NOT_FORMABLE,
@@ -269,6 +268,27 @@ final class Explainer {
       }
     }
     return "";
+  }
+
+  /** Whether only its asking for wraparound keeps a request out of every empty pod. */
+  private boolean wrapsNowhere(Demand demand) {
+    Demand loose =
+        new Demand(
+            demand.request().toBuilder().interconnect(Interconnect.ANY).build(),
+            demand.unit(),
+            demand.priorityIndex(),
+            demand.choices());
+    boolean any = false;
+    for (Choice choice : demand.choices()) {
+      for (int p : choice.pods()) {
+        Pod empty = emptyPods().get(p);
+        if (capacity(empty.topology(), demand, choice, empty) > 0) {
+          return false;
+        }
+        any |= capacity(empty.topology(), loose, choice, empty) > 0;
+      }
+    }
+    return any;
   }
 
   private String neverAlone(Demand demand) {
@@ -336,7 +356,6 @@ final class Explainer {
   private @Nullable Unplaced ruled(int d, long wanted) {
     Demand demand = in.demands.get(d);
     SliceRequest request = demand.request();
-    int quotas = in.rules.quotas().size();
     for (int l = 0; l < in.limits.size(); l++) {
       boolean binds = true;
       for (Choice choice : demand.choices()) {
@@ -349,48 +368,70 @@ final class Explainer {
         }
       }
       if (binds) {
-        Instance.Usage usage = in.usages.get(l);
-        Evidence e =
-            new Evidence(
-                wanted,
-                freeChips(d),
-                in.matching[d],
-                null,
-                List.of(),
-                List.of(),
-                List.of(),
-                usage.limit(),
-                usage.used());
-        return l < quotas
-            ? new Unplaced(
-                request.id(),
-                Reason.OVER_QUOTA,
-                false,
-                e,
-                "Tenant "
-                    + request.tenant()
-                    + " may have "
-                    + chips(usage.limit())
-                    + " and uses "
-                    + usage.used()
-                    + ", so "
-                    + chips(wanted)
-                    + " more would pass its quota.")
-            : new Unplaced(
-                request.id(),
-                Reason.RESERVED,
-                false,
-                e,
-                "All but "
-                    + chips(usage.limit())
-                    + " of the pods that match are reserved for tenant "
-                    + in.rules.reserved().get(l - quotas).tenant()
-                    + "; others use "
-                    + usage.used()
-                    + ".");
+        return overLimit(d, l, wanted);
       }
     }
     return null;
+  }
+
+  /** The limit but for which a request would fit alone, or -1. */
+  private int bindingLimit(int d) {
+    if (in.limits.isEmpty() || !fits(d, in.pods, false, List.of(), null)) {
+      return -1;
+    }
+    for (int l = 0; l < in.limits.size(); l++) {
+      List<Limit> others = new ArrayList<>(in.limits);
+      Limit own = others.get(l);
+      others.set(l, new Limit(own.tenant(), own.others(), own.pods(), Long.MAX_VALUE / 4));
+      if (fits(d, in.pods, false, others, in.credits)) {
+        return l;
+      }
+    }
+    return 0; // several together
+  }
+
+  private Unplaced overLimit(int d, int l, long wanted) {
+    SliceRequest request = in.demands.get(d).request();
+    int quotas = in.rules.quotas().size();
+    Instance.Usage usage = in.usages.get(l);
+    Evidence e =
+        new Evidence(
+            wanted,
+            freeChips(d),
+            in.matching[d],
+            null,
+            List.of(),
+            List.of(),
+            List.of(),
+            usage.limit(),
+            usage.used());
+    return l < quotas
+        ? new Unplaced(
+            request.id(),
+            Reason.OVER_QUOTA,
+            false,
+            e,
+            "Tenant "
+                + request.tenant()
+                + " may have "
+                + chips(usage.limit())
+                + " and uses "
+                + usage.used()
+                + ", so "
+                + chips(wanted)
+                + " more would pass its quota.")
+        : new Unplaced(
+            request.id(),
+            Reason.RESERVED,
+            false,
+            e,
+            "All but "
+                + chips(usage.limit())
+                + " of the pods that match are reserved for tenant "
+                + in.rules.reserved().get(l - quotas).tenant()
+                + "; others use "
+                + usage.used()
+                + ".");
   }
 
   // ---------------------------------------------------------------- room
@@ -506,6 +547,7 @@ final class Explainer {
 
   private enum Change {
     EMPTY,
+    CLEARED,
     HEALTHY,
     UNCORDONED,
     UNHELD
@@ -520,45 +562,81 @@ final class Explainer {
     if (known != null) {
       return known;
     }
-    Fleet.Builder b = Fleet.builder();
-    for (Pod pod : in.pods) {
-      b.pod(pod.id(), pod.topology(), pod.labels());
-      if (change == Change.EMPTY) {
-        continue;
+    Fleet fleet = in.fleet;
+    switch (change) {
+      case EMPTY -> {
+        Fleet.Builder b = Fleet.builder();
+        in.pods.forEach(pod -> b.pod(pod.id(), pod.topology(), pod.labels()));
+        fleet = b.build();
       }
-      pod.running().forEach(b::running);
-      if (change != Change.HEALTHY) {
-        pod.reportedHealth().forEach((part, health) -> b.health(pod.id(), part, health));
-      }
-      if (change != Change.UNCORDONED) {
-        for (Part part : pod.cordons()) {
-          b.cordon(pod.id(), part);
-        }
-        if (pod.isCordoned()) {
-          b.cordonPod(pod.id());
+      case CLEARED -> {
+        for (Instance.Free free : in.free) {
+          fleet = fleet.release(free.request().id());
         }
       }
-      if (change != Change.UNHELD) {
-        pod.holds().forEach(b::hold);
+      case HEALTHY -> {
+        for (Pod pod : in.pods) {
+          for (Part part : pod.reportedHealth().keySet()) {
+            fleet = fleet.repair(pod.id(), part);
+          }
+        }
+      }
+      case UNCORDONED -> {
+        for (Pod pod : in.pods) {
+          for (Part part : pod.cordons()) {
+            fleet = fleet.uncordon(pod.id(), part);
+          }
+          fleet = pod.isCordoned() ? fleet.uncordonPod(pod.id()) : fleet;
+        }
+      }
+      case UNHELD -> {
+        for (Hold hold : in.fleet.holds()) {
+          fleet = fleet.dropHold(hold.id());
+        }
       }
     }
-    List<Pod> made = List.copyOf(b.build().pods());
+    List<Pod> made = List.copyOf(fleet.pods());
     variants.put(change.name(), made);
     return made;
   }
 
-  /** Whether a demand fits with none of its rivals there. */
-  private boolean fitsAlone(Demand demand, List<Pod> pods, boolean anySpread) {
+  /** Whether a demand fits with none of its rivals there, all rules kept. */
+  private boolean fitsAlone(int d, List<Pod> pods) {
+    return fits(d, pods, false, in.limits, in.credits);
+  }
+
+  private boolean fits(
+      int d,
+      List<Pod> pods,
+      boolean anySpread,
+      List<Limit> limits,
+      long @Nullable [] @Nullable [] credits) {
+    Demand demand = in.demands.get(d);
     SliceRequest request = demand.request();
     if (anySpread) {
       request = request.toBuilder().spread(Spread.any()).build();
     }
     Demand lone = new Demand(request, 0, 0, demand.choices());
     PlacementSearch search =
-        new PlacementSearch(pods, List.of(lone), List.of(), 1, in.rules.now(), 1, null);
+        new PlacementSearch(
+            pods,
+            List.of(lone),
+            limits,
+            1,
+            in.rules.now(),
+            1,
+            credits == null ? null : new long[][] {credits[d]});
     search.construct(() -> false);
+    if (search.assignments().get(0) == null
+        && request.slices() > 1
+        && request.slices() <= MAX_SLICES_SHUFFLED) {
+      // Several slices: the first that comes to hand may stand in the way of the next.
+      search.improve(ROUNDS_ALONE, () -> search.value()[0] > 0 || stop.getAsBoolean(), null, NONE);
+    }
     return search.assignments().get(0) != null;
   }
+
+  private static final Runnable NONE = () -> {};
 
   private Unplaced late(SliceRequest request, Evidence evidence) {
     boolean cancelled = stop.isCancelled();
@@ -574,8 +652,21 @@ final class Explainer {
 
   private Unplaced alone(int d, Demand demand, Evidence evidence) {
     SliceRequest request = demand.request();
+    boolean bounded = !in.rules.disruption().equals(DisruptionBudget.UNLIMITED);
+    if (bounded && !in.free.isEmpty() && fitsAlone(d, variant(Change.CLEARED))) {
+      DisruptionBudget budget = in.rules.disruption();
+      return new Unplaced(
+          request.id(),
+          Reason.DISRUPTION_BUDGET,
+          false,
+          evidence,
+          "It fits only where slices run that may move or leave, and no plan within the disruption"
+              + " budget ("
+              + (budget.slices() == Long.MAX_VALUE ? "any" : budget.slices())
+              + " slices) that the objective prefers makes room for it.");
+    }
     boolean reported = in.pods.stream().anyMatch(p -> !p.reportedHealth().isEmpty());
-    if (reported && fitsAlone(demand, variant(Change.HEALTHY), false)) {
+    if (reported && fitsAlone(d, variant(Change.HEALTHY))) {
       List<BlockingHost> blockers = blockers(demand);
       Evidence more =
           new Evidence(
@@ -605,7 +696,7 @@ final class Explainer {
                       + "."));
     }
     boolean cordoned = in.pods.stream().anyMatch(p -> p.isCordoned() || !p.cordons().isEmpty());
-    if (cordoned && fitsAlone(demand, variant(Change.UNCORDONED), false)) {
+    if (cordoned && fitsAlone(d, variant(Change.UNCORDONED))) {
       return new Unplaced(
           request.id(),
           Reason.BLOCKED_BY_CORDON,
@@ -621,7 +712,7 @@ final class Explainer {
         live.add(hold.id());
       }
     }
-    if (!live.isEmpty() && fitsAlone(demand, variant(Change.UNHELD), false)) {
+    if (!live.isEmpty() && fitsAlone(d, variant(Change.UNHELD))) {
       Evidence more =
           new Evidence(
               evidence.wantedChips(),
@@ -642,7 +733,7 @@ final class Explainer {
               + String.join(", ", more.holds())
               + ".");
     }
-    if (request.spread().kind() != Spread.Kind.ANY && fitsAlone(demand, in.pods, true)) {
+    if (request.spread().kind() != Spread.Kind.ANY && fits(d, in.pods, true, in.limits, in.credits)) {
       return new Unplaced(
           request.id(),
           Reason.SPREAD,
@@ -740,7 +831,7 @@ final class Explainer {
         if (other != demand
             && (other.choices().isEmpty()
                 || ruled(o, 0) != null
-                || !fitsAlone(other, in.pods, false))) {
+                || !fitsAlone(o, in.pods))) {
           missing.add(other.request().id());
         }
       }

@@ -198,6 +198,52 @@ final class PlannerBruteForce {
     return best;
   }
 
+  /** Whether a request fits beside what runs, alone of its batch and its gang aside. */
+  static boolean fitsAlone(RandomFleets.Instance i, String request, long maxNodes) {
+    PlanningRules.Builder pinned = PlanningRules.builder().now(i.rules().now());
+    i.rules().quotas().forEach(pinned::quota);
+    i.rules().reserved().forEach(pinned::reserve);
+    return fits(i, i.fleet(), pinned.build(), request, false, maxNodes);
+  }
+
+  /** Whether a request, with its gang, fits into the empty, healthy fleet without rules. */
+  static boolean fitsEmpty(RandomFleets.Instance i, String request, long maxNodes) {
+    Fleet.Builder empty = Fleet.builder();
+    i.fleet().pods().forEach(p -> empty.pod(p.id(), p.topology(), p.labels()));
+    return fits(i, empty.build(), PlanningRules.NONE, request, true, maxNodes);
+  }
+
+  private static boolean fits(
+      RandomFleets.Instance i,
+      Fleet fleet,
+      PlanningRules rules,
+      String request,
+      boolean withGang,
+      long maxNodes) {
+    List<SliceRequest> batch = new ArrayList<>();
+    Set<String> wanted = new HashSet<>();
+    SliceRequest own =
+        i.requests().stream().filter(r -> r.id().equals(request)).findFirst().orElseThrow();
+    for (SliceRequest r : i.requests()) {
+      // All others are in the batch, for the tenants of their holds, but are not placed.
+      boolean in = r == own || withGang && own.gang().isPresent() && r.gang().equals(own.gang());
+      batch.add(withGang ? r : r.toBuilder().gang("").build());
+      if (in) {
+        wanted.add(r.id());
+      }
+    }
+    PlannerBruteForce b =
+        new PlannerBruteForce(
+            new RandomFleets.Instance(i.seed(), i.limits(), fleet, batch, rules, i.cost()),
+            maxNodes);
+    b.only = wanted;
+    b.solve();
+    return b.bestPlaced.contains(request);
+  }
+
+  private @Nullable Set<String> only;
+  private Set<String> bestPlaced = Set.of();
+
   private void level(String name, boolean max) {
     levels.add(name);
     maximise.add(max);
@@ -450,6 +496,7 @@ final class PlannerBruteForce {
     if (r == requests.size()) {
       if (limitsHold()) {
         best = value.clone();
+        bestPlaced = Set.copyOf(placed);
       }
       return;
     }
@@ -459,7 +506,7 @@ final class PlannerBruteForce {
     potential(level, -most);
     Optional<String> gang = request.gang();
     Boolean decided = gang.map(gangs::get).orElse(null);
-    if (decided == null || decided) {
+    if ((decided == null || decided) && (only == null || only.contains(request.id()))) {
       gang.ifPresent(g -> gangs.put(g, true));
       placed.add(request.id());
       Map<List<Object>, List<Way>> common = new TreeMap<>(java.util.Comparator.comparing(
