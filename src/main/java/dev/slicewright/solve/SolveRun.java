@@ -156,6 +156,7 @@ final class SolveRun {
     long rounds = budget.mode() == SolveBudget.Mode.FAST ? Long.MAX_VALUE : roundLimit();
     Stop own = stop;
     if (small) {
+      planner.preload();
       rounds = Math.min(rounds, ROUNDS_BEFORE_MODEL);
       own =
           new Stop(
@@ -469,7 +470,8 @@ final class SolveRun {
         && second.status() == FormulationResult.Status.OPTIMAL) {
       if (again == optimum && optimum == values[level]) {
         prove(
-            level, new Bounds.Bound(optimum, new Proof.Agreement(name, name + " (second setting)")));
+            level,
+            new Bounds.Bound(optimum, new Proof.Agreement(name, name + " (second setting)")));
       } else {
         opinions.remove(level);
         note("Two settings of " + name + " disagree, so neither counts; please report it.");
@@ -524,8 +526,7 @@ final class SolveRun {
       value = Math.addExact(all[level], t.constant(level));
       solution = t.decode(chosen);
     } catch (InvalidInputException e) {
-      note(
-          "A solution of " + name + " that breaks its model was dropped: " + e.problems().get(0));
+      note("A solution of " + name + " that breaks its model was dropped: " + e.problems().get(0));
       return Long.MIN_VALUE;
     }
     if (solution == null) {
