@@ -733,7 +733,8 @@ final class Explainer {
               + String.join(", ", more.holds())
               + ".");
     }
-    if (request.spread().kind() != Spread.Kind.ANY && fits(d, in.pods, true, in.limits, in.credits)) {
+    if (request.spread().kind() != Spread.Kind.ANY
+        && fits(d, in.pods, true, in.limits, in.credits)) {
       return new Unplaced(
           request.id(),
           Reason.SPREAD,
@@ -829,9 +830,7 @@ final class Explainer {
       for (Demand other : unit) {
         int o = in.demands.indexOf(other);
         if (other != demand
-            && (other.choices().isEmpty()
-                || ruled(o, 0) != null
-                || !fitsAlone(o, in.pods))) {
+            && (other.choices().isEmpty() || ruled(o, 0) != null || !fitsAlone(o, in.pods))) {
           missing.add(other.request().id());
         }
       }

@@ -116,7 +116,17 @@ public final class SlicePlanner {
       SolveBudget budget,
       CancelToken cancel,
       Consumer<Plan> listener) {
-    long start = System.nanoTime();
+    return plan(fleet, requests, rules, budget, cancel, listener, System.nanoTime());
+  }
+
+  private Plan plan(
+      Fleet fleet,
+      List<SliceRequest> requests,
+      PlanningRules rules,
+      SolveBudget budget,
+      CancelToken cancel,
+      Consumer<Plan> listener,
+      long start) {
     Objects.requireNonNull(budget, "budget");
     Objects.requireNonNull(cancel, "cancel");
     Objects.requireNonNull(listener, "listener");
@@ -138,12 +148,13 @@ public final class SlicePlanner {
       Fleet fleet, List<SliceRequest> requests, PlanningRules rules, SolveBudget budget) {
     CancelToken token = new CancelToken();
     PlanHandle handle = new PlanHandle(token);
-    List<SliceRequest> batch = List.copyOf(requests);
+    long start = System.nanoTime();
+    List<SliceRequest> batch = new ArrayList<>(requests); // nulls are reported with all else
     Thread thread =
         new Thread(
             () -> {
               try {
-                handle.done(plan(fleet, batch, rules, budget, token, handle::improved));
+                handle.done(plan(fleet, batch, rules, budget, token, handle::improved, start));
               } catch (RuntimeException | Error e) {
                 handle.failed(e);
               }

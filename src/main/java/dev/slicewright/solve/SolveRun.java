@@ -88,6 +88,7 @@ final class SolveRun {
   private boolean roundsRanOut;
   private boolean cutShort;
   private long lastTold;
+  private long @Nullable [] toldValues;
 
   SolveRun(
       SlicePlanner planner,
@@ -547,12 +548,15 @@ final class SolveRun {
   // ---------------------------------------------------------------- plan
 
   private void tell() {
-    if (listener == SlicePlanner.NOBODY) {
+    long[] told = toldValues;
+    if (listener == SlicePlanner.NOBODY
+        || told != null && Values.compare(in.levels, values, told) <= 0) {
       return;
     }
     lastTold = System.nanoTime();
     Plan plan = build(best, StopReason.EXHAUSTED, score(), false);
     if (verify(plan).isEmpty()) {
+      toldValues = values.clone();
       try {
         listener.accept(plan);
       } catch (RuntimeException e) {
