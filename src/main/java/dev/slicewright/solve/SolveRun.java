@@ -148,6 +148,8 @@ final class SolveRun {
     adopt(Solution.of(search.assignments()));
     phase("search", since, in.demands.size());
     bound();
+    long most = startNanos + budget.deadline().toNanos() / 3 * 2;
+    stop.bringForward(Math.max(most, stop.deadlineNanos() - bounds.verifyNanos()));
     if (isDone() || stop.getAsBoolean()) {
       return;
     }
@@ -469,7 +471,8 @@ final class SolveRun {
         && second.status() == FormulationResult.Status.OPTIMAL) {
       if (again == optimum && optimum == values[level]) {
         prove(
-            level, new Bounds.Bound(optimum, new Proof.Agreement(name, name + " (second setting)")));
+            level,
+            new Bounds.Bound(optimum, new Proof.Agreement(name, name + " (second setting)")));
       } else {
         opinions.remove(level);
         note("Two settings of " + name + " disagree, so neither counts; please report it.");
@@ -524,8 +527,7 @@ final class SolveRun {
       value = Math.addExact(all[level], t.constant(level));
       solution = t.decode(chosen);
     } catch (InvalidInputException e) {
-      note(
-          "A solution of " + name + " that breaks its model was dropped: " + e.problems().get(0));
+      note("A solution of " + name + " that breaks its model was dropped: " + e.problems().get(0));
       return Long.MIN_VALUE;
     }
     if (solution == null) {
@@ -630,12 +632,19 @@ final class SolveRun {
     return b.time(Duration.ofNanos(System.nanoTime() - startNanos)).build();
   }
 
+  /** Explanations leave time to verify. */
+  private Stop explainStop() {
+    return new Stop(
+        stop.token(),
+        Math.max(stop.deadlineNanos(), hardStop.deadlineNanos() - bounds.verifyNanos()));
+  }
+
   private Plan build(Solution solution, StopReason reason, Score score, boolean explain) {
     Plan.Builder b = Plan.builder(in.fleet.version(), in.rules).score(score).stopped(reason);
     engines.forEach(b::engine);
     notes.forEach(b::note);
     Explainer explainer =
-        new Explainer(in, solution, reason, score.isOptimal(), explain ? hardStop : stop);
+        new Explainer(in, solution, reason, score.isOptimal(), explain ? explainStop() : stop);
     long since = System.nanoTime();
     int unplaced = 0;
     for (int d = 0; d < in.demands.size(); d++) {

@@ -99,8 +99,7 @@ final class PlannerBruteForce {
     Map<String, List<RunningSlice>> byRequest = new TreeMap<>();
     fleet
         .running()
-        .forEach(
-            s -> byRequest.computeIfAbsent(s.id().request(), r -> new ArrayList<>()).add(s));
+        .forEach(s -> byRequest.computeIfAbsent(s.id().request(), r -> new ArrayList<>()).add(s));
     TreeMap<Long, long[]> kept = new TreeMap<>(); // pinned chips by priority
     boolean mayMove = false;
     for (List<RunningSlice> slices : byRequest.values()) {
@@ -116,10 +115,7 @@ final class PlannerBruteForce {
             kept.computeIfAbsent(s.request().priority(), k -> new long[1])[0] +=
                 isBroken(s) ? 0 : counted(s.request(), s.shape());
           }
-          s.request()
-              .gang()
-              .filter(g -> !s.leaving())
-              .ifPresent(g -> runningGangs.put(g, true));
+          s.request().gang().filter(g -> !s.leaving()).ifPresent(g -> runningGangs.put(g, true));
         }
       }
     }
@@ -376,8 +372,7 @@ final class PlannerBruteForce {
       Shape shape = way == null ? slices.get(i).shape() : way.shape();
       on.add(pod);
       common.add(
-          List.of(
-              pod.topology().accelerator().name(), request.mayTurn() ? shape.sorted() : shape));
+          List.of(pod.topology().accelerator().name(), request.mayTurn() ? shape.sorted() : shape));
       moved += way == null ? 0 : 1;
     }
     if (common.size() > 1 || !spreadHolds(request.spread(), on)) {
@@ -395,9 +390,7 @@ final class PlannerBruteForce {
           break;
         }
         lift(s, false);
-        add(
-            "kept " + request.priority(),
-            isBroken(s) ? 0 : counted(request, s.shape()));
+        add("kept " + request.priority(), isBroken(s) ? 0 : counted(request, s.shape()));
         continue;
       }
       if (!take(way)) {
@@ -462,8 +455,8 @@ final class PlannerBruteForce {
     if (decided == null || decided) {
       gang.ifPresent(g -> gangs.put(g, true));
       placed.add(request.id());
-      Map<List<Object>, List<Way>> common = new TreeMap<>(java.util.Comparator.comparing(
-          List::toString));
+      Map<List<Object>, List<Way>> common =
+          new TreeMap<>(java.util.Comparator.comparing(List::toString));
       for (Pod pod : pods) {
         for (Way way : ways(request, pod)) {
           common
@@ -653,8 +646,7 @@ final class PlannerBruteForce {
     for (int q = 0; q < quotaUsed.length; q++) {
       String accelerator = rules.quotas().get(q).accelerator();
       if (rules.quotas().get(q).tenant().equals(tenant)
-          && (accelerator.isEmpty()
-              || accelerator.equals(pod.topology().accelerator().name()))) {
+          && (accelerator.isEmpty() || accelerator.equals(pod.topology().accelerator().name()))) {
         quotaUsed[q] += chips;
       }
     }
@@ -724,8 +716,6 @@ final class PlannerBruteForce {
 
   private long price(Way way) {
     return way.shape().chips()
-        * cost.pricePerChipHourMicros(
-            way.pod().id(), way.pod().topology().accelerator().name());
+        * cost.pricePerChipHourMicros(way.pod().id(), way.pod().topology().accelerator().name());
   }
-
 }
