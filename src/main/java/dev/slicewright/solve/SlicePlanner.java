@@ -195,6 +195,13 @@ public final class SlicePlanner {
     return formulations;
   }
 
+  /** Starts loading native code, so that it is there when the search has had its turn. */
+  void preload() {
+    if (formulations.stream().anyMatch(f -> f instanceof CpSatFormulation)) {
+      CpSatFormulation.preload();
+    }
+  }
+
   boolean failsOnRejection() {
     return failOnRejection;
   }

@@ -158,6 +158,7 @@ final class SolveRun {
     long rounds = budget.mode() == SolveBudget.Mode.FAST ? Long.MAX_VALUE : roundLimit();
     Stop own = stop;
     if (small) {
+      planner.preload();
       rounds = Math.min(rounds, ROUNDS_BEFORE_MODEL);
       own =
           new Stop(

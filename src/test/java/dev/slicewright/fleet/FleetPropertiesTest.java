@@ -254,7 +254,7 @@ class FleetPropertiesTest {
             .allMatch(
                 o ->
                     o.shape().sorted().equals(slice.shape().sorted())
-                        && pods.get(o.pod()).accelerator().equals(t.accelerator()))
+                        && pods.get(o.pod()).accelerator().name().equals(t.accelerator().name()))
         && (slice.leaving()
             || holds.values().stream()
                 .noneMatch(
