@@ -288,11 +288,10 @@ final class Explainer {
     boolean any = false;
     for (Choice choice : demand.choices()) {
       for (int p : choice.pods()) {
-        Pod empty = emptyPods().get(p);
-        if (capacity(empty.topology(), demand, choice, empty) > 0) {
+        if (capacity(demand, choice, p) > 0) {
           return false;
         }
-        any |= capacity(empty.topology(), loose, choice, empty) > 0;
+        any |= capacity(loose, choice, p) > 0;
       }
     }
     return any;
