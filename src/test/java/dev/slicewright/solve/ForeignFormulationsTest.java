@@ -45,8 +45,10 @@ class ForeignFormulationsTest {
 
   private static Formulation foreign(
       BiFunction<PlacementModel, FormulationTask, FormulationResult> answer) {
-    return new Foreign("foreign", EnumSet.of(Formulation.Capability.SIDE_ROWS,
-        Formulation.Capability.GROUP_TIES), answer);
+    return new Foreign(
+        "foreign",
+        EnumSet.of(Formulation.Capability.SIDE_ROWS, Formulation.Capability.GROUP_TIES),
+        answer);
   }
 
   private static int[] start(PlacementModel model, FormulationTask task) {
@@ -86,8 +88,7 @@ class ForeignFormulationsTest {
         .failOnRejectedPlan(true)
         .formulations(List.of(formulations))
         .build()
-        .plan(
-            i.fleet(), i.requests(), i.rules(), SolveBudget.within(Duration.ofMillis(millis)));
+        .plan(i.fleet(), i.requests(), i.rules(), SolveBudget.within(Duration.ofMillis(millis)));
   }
 
   @Test
