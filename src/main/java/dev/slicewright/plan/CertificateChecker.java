@@ -22,6 +22,7 @@ import java.util.Arrays;
 import java.util.Collections;
 import java.util.HashMap;
 import java.util.HashSet;
+import java.util.IdentityHashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -53,6 +54,8 @@ final class CertificateChecker {
   private final RuleLimits limits;
   private final Set<String> withHold = new HashSet<>();
   private final Map<OptionKey, List<Shape>> options = new HashMap<>();
+  private final Map<Certificate, Evaluation> evaluations = new IdentityHashMap<>();
+  private final Map<Cheapest, Long> cheapest = new HashMap<>();
 
   private record OptionKey(TpuTopology topology, long chips) {}
 
@@ -140,8 +143,36 @@ final class CertificateChecker {
     if (certificate.level() < 0 || certificate.level() >= levels.size()) {
       throw new IllegalArgumentException("there is no level " + certificate.level());
     }
-    return new Evaluation(certificate).bound(values);
+    Evaluation known = evaluations.get(certificate);
+    if (known == null) {
+      known = new Evaluation(certificate);
+      known.run();
+      evaluations.put(certificate, known);
+    }
+    return known.bound(values);
   }
+
+  /** By cell of a room: the prices, or null where all are zero. */
+  private record Priced(long @Nullable [] prices) {
+    @Override
+    public boolean equals(Object other) {
+      return other instanceof Priced that && prices == that.prices; // the same array
+    }
+
+    @Override
+    public int hashCode() {
+      return System.identityHashCode(prices);
+    }
+  }
+
+  private record Cheapest(
+      int room,
+      Shape shape,
+      boolean mayTurn,
+      boolean healthyOnly,
+      Object wraps,
+      String holder,
+      Priced prices) {}
 
   private int roomAt(String pod) {
     return Objects.requireNonNull(roomOf.get(pod));
@@ -170,17 +201,16 @@ final class CertificateChecker {
     private final List<List<Row>> podRows = new ArrayList<>();
     private final long[] quotaPrice = new long[rules.quotas().size()];
     private final long[] reservedPrice = new long[rules.reserved().size()];
-    private final Map<Cheapest, Long> cheapest = new HashMap<>();
+    private final boolean[] priced; // whether some cell of a room has a price
+    private long constant; // the sum but for the held values
     private long gcd;
-
-    private record Cheapest(
-        int room, Shape shape, boolean mayTurn, boolean healthyOnly, Object wraps, String holder) {}
 
     Evaluation(Certificate certificate) {
       this.certificate = certificate;
       this.level = certificate.level();
       this.of = levels.get(level);
       this.prices = new long[rooms.size()][];
+      this.priced = new boolean[rooms.size()];
       long[] earlier = certificate.earlier();
       for (int i = 0; i <= level; i++) {
         long w = i == level ? Certificate.UNIT : earlier[i];
@@ -199,13 +229,18 @@ final class CertificateChecker {
     }
 
     long bound(long[] values) {
-      long sum = cellPrices();
-      sum = addExact(sum, rowPrices());
+      long sum = constant;
       long[] earlier = certificate.earlier();
       for (int i = 0; i < level; i++) {
         long held = levels.get(i).kind().maximise() ? values[i] : Math.negateExact(values[i]);
         sum = subtractExact(sum, multiplyExact(earlier[i], held));
       }
+      return rounded(sum);
+    }
+
+    void run() {
+      long sum = cellPrices();
+      sum = addExact(sum, rowPrices());
       for (Map.Entry<Long, long[]> kept : standing.pinnedKept.entrySet()) {
         long w = keptWeight.getOrDefault(kept.getKey(), 0L);
         sum = addExact(sum, multiplyExact(w, kept.getValue()[0]));
@@ -214,7 +249,7 @@ final class CertificateChecker {
       for (Standing.Group group : standing.groups) {
         sum = addExact(sum, running(group));
       }
-      return rounded(sum);
+      constant = sum;
     }
 
     private long rounded(long sum) {
@@ -274,10 +309,11 @@ final class CertificateChecker {
           sum = room.counts(cell) ? addExact(sum, byCell[cell]) : sum;
         }
         prices[at] = byCell;
+        priced[at] = all > 0;
       }
       for (int i = 0; i < prices.length; i++) {
         if (prices[i] == null) {
-          prices[i] = new long[rooms.get(i).topology.cellCount()];
+          prices[i] = rooms.get(i).free;
         }
       }
       return sum;
@@ -431,7 +467,8 @@ final class CertificateChecker {
               request.mayTurn(),
               request.healthyOnly(),
               request.interconnect(),
-              withHold.contains(request.id()) ? request.id() : "");
+              withHold.contains(request.id()) ? request.id() : "",
+              new Priced(priced[at] ? prices[at] : null));
       Long known = cheapest.get(key);
       if (known == null) {
         known = rooms.get(at).cheapest(request, shape, prices[at]);

@@ -6,6 +6,7 @@ import dev.slicewright.request.PlanningRules;
 import dev.slicewright.request.SliceRequest;
 import java.util.List;
 import java.util.Objects;
+import java.util.function.ToLongBiFunction;
 
 /**
  * Checks a plan from topology, fleet, requests, rules and cost terms alone, never from what a
@@ -68,10 +69,25 @@ public final class PlanVerifier {
       CostTerms cost,
       Certificate certificate,
       long[] values) {
+    return certifiedBounds(fleet, requests, rules, cost).applyAsLong(certificate, values);
+  }
+
+  /**
+   * {@link #certifiedBound} for many certificates of one problem: what they have in common is
+   * computed once, and a certificate seen before costs next to nothing for other values.
+   *
+   * @param fleet the fleet
+   * @param requests the requests
+   * @param rules the rules
+   * @param cost the cost terms
+   * @return takes a certificate and the values by level, gives the bound; confined to one thread at
+   *     a time; throws as {@link #certifiedBound} does
+   */
+  public static ToLongBiFunction<Certificate, long[]> certifiedBounds(
+      Fleet fleet, List<SliceRequest> requests, PlanningRules rules, CostTerms cost) {
     Standing standing = Standing.of(fleet, rules);
     List<Level> levels = ObjectiveLevels.of(standing, requests, cost);
-    return new CertificateChecker(fleet, requests, rules, cost, standing, levels)
-        .bound(certificate, values);
+    return new CertificateChecker(fleet, requests, rules, cost, standing, levels)::bound;
   }
 
   /**

@@ -42,6 +42,7 @@ final class Room {
 
   final Pod pod;
   final TpuTopology topology;
+  final long[] free; // no price on any cell
 
   private final boolean[] closed; // taken for good, failed, cordoned or held for a stranger
   private final boolean[] present; // taken by a slice that may move or leave
@@ -70,6 +71,7 @@ final class Room {
     this.pod = pod;
     this.topology = pod.topology();
     int n = topology.cellCount();
+    this.free = new long[n];
     this.closed = new boolean[n];
     this.present = new boolean[n];
     for (RunningSlice slice : mayGo) {

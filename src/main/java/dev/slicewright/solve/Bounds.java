@@ -12,16 +12,20 @@ import dev.slicewright.search.Demand;
 import dev.slicewright.search.Demand.Choice;
 import dev.slicewright.search.PlacementSearch;
 import dev.slicewright.search.PodSpace;
-import dev.slicewright.topology.CellSet;
 import dev.slicewright.topology.Slicing;
 import dev.slicewright.topology.TpuTopology;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
+import java.util.HashSet;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.function.BooleanSupplier;
+import java.util.function.ToLongBiFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -41,20 +45,26 @@ final class Bounds {
   /** A bound and what stands behind it. */
   record Bound(long value, Proof proof) {}
 
-  /** What is known of a level for given values of the earlier ones, which alone it depends on. */
+  /** The certificates of a level, and its bound for given values of the earlier ones. */
   private static final class Known {
-    final long[] earlier;
+    final Bound trivial;
+    long @Nullable [] earlier; // for which best and tried hold
     Bound best;
     int tried; // certificates so far
+    int evaluated; // certificates that the checker knows: other values cost next to nothing
+    long slowestNanos; // of evaluating one
     @Nullable List<Certificate> certificates; // made when the trivial bound does not settle it
 
-    Known(long[] earlier, Bound best) {
-      this.earlier = earlier;
-      this.best = best;
+    Known(Bound trivial) {
+      this.trivial = trivial;
+      this.best = trivial;
     }
   }
 
   private final Map<Integer, Known> known = new HashMap<>();
+  private final ToLongBiFunction<Certificate, long[]> checker;
+  private final long checkerNanos;
+  private final Map<CellPrices, CellPrices> interned = new HashMap<>();
 
   private static final long UNIT = Certificate.UNIT;
 
@@ -62,36 +72,48 @@ final class Bounds {
   private final Map<Integer, PodSpace> fresh = new HashMap<>();
   private final Map<String, List<RowPrice>> rowCache = new HashMap<>();
   private final Map<String, List<CellPrices>> cellCache = new HashMap<>();
+  private final Map<List<Integer>, int[]> coverage = new HashMap<>(); // by pod and want
   private final BooleanSupplier stop;
 
   Bounds(Instance in, BooleanSupplier stop) {
     this.in = in;
     this.stop = stop;
+    long since = System.nanoTime();
+    this.checker = PlanVerifier.certifiedBounds(in.fleet, in.requests, in.rules, in.cost);
+    this.checkerNanos = System.nanoTime() - since;
+  }
+
+  /** About how long the verifier will take to check one certificate of each level. */
+  long verifyNanos() {
+    return checkerNanos + known.values().stream().mapToLong(k -> k.slowestNanos).sum();
   }
 
   /**
-   * The best bound of a level known by arithmetic.
+   * The best bound of a level known by arithmetic. Once it has to stop, only what was evaluated
+   * before counts.
    *
    * @param l the level
    * @param values the values held at earlier levels, and this level's own value
    */
   Bound bound(int l, long[] values) {
     long[] earlier = Arrays.copyOf(values, l);
-    Known k = known.get(l);
-    if (k == null || !Arrays.equals(k.earlier, earlier)) {
-      Level level = in.levels.get(l);
-      k = new Known(earlier, trivial(level));
-      known.put(l, k);
+    Known k = known.computeIfAbsent(l, i -> new Known(trivial(in.levels.get(i))));
+    if (!Arrays.equals(k.earlier, earlier)) {
+      k.earlier = earlier;
+      k.best = k.trivial;
+      k.tried = 0;
     }
-    if (k.certificates == null && k.best.value() != values[l]) {
-      k.certificates = certificates(l, values);
+    if (k.certificates == null && k.best.value() != values[l] && !stop.getAsBoolean()) {
+      k.certificates = certificates(l);
     }
     List<Certificate> all = k.certificates == null ? List.of() : k.certificates;
-    while (k.best.value() != values[l] && k.tried < all.size()) {
+    while (k.best.value() != values[l]
+        && k.tried < all.size()
+        && (k.tried < k.evaluated || !stop.getAsBoolean())) {
+      long since = System.nanoTime();
       k.best = better(l, values, k.best, all.get(k.tried++));
-      if (stop.getAsBoolean()) {
-        break;
-      }
+      k.slowestNanos = Math.max(k.slowestNanos, System.nanoTime() - since);
+      k.evaluated = Math.max(k.evaluated, k.tried);
     }
     return k.best;
   }
@@ -126,15 +148,10 @@ final class Bounds {
     return new Bound(sum, new Proof.Trivial());
   }
 
-  private Bound better(int l, long[] values, Bound best, @Nullable Certificate certificate) {
-    if (certificate == null) {
-      return best;
-    }
+  private Bound better(int l, long[] values, Bound best, Certificate certificate) {
     long value;
     try {
-      value =
-          PlanVerifier.certifiedBound(
-              in.fleet, in.requests, in.rules, in.cost, certificate, values);
+      value = checker.applyAsLong(certificate, values);
     } catch (IllegalArgumentException | ArithmeticException e) {
       return best; // prices that do not suit this pod, or figures too large for them
     }
@@ -147,11 +164,10 @@ final class Bounds {
 
   // ---------------------------------------------------------------- placed chips
 
-  private List<Certificate> certificates(int l, long[] values) {
+  private List<Certificate> certificates(int l) {
     Level level = in.levels.get(l);
     if (level.kind() == Level.Kind.PRICE) {
-      Certificate price = cheapest(l, values);
-      return price == null ? List.of() : List.of(price);
+      return List.of(cheapest(l));
     }
     if (level.kind() != Level.Kind.PLACED) {
       return List.of();
@@ -165,7 +181,7 @@ final class Bounds {
         strict |= demand.request().healthyOnly();
       }
     }
-    List<Certificate> out = new ArrayList<>();
+    Set<Certificate> out = new LinkedHashSet<>();
     List<List<RowPrice>> rules = rulePrices(priority);
     long[] held = held(l);
     // Without prices on room first: that nothing has a place, or a quota alone binds.
@@ -173,6 +189,9 @@ final class Bounds {
       out.add(new Certificate(l, List.of(), rule, rule.isEmpty() ? new long[l] : held));
     }
     for (long size : sizes) {
+      if (stop.getAsBoolean()) {
+        break;
+      }
       for (int healthy = 0; healthy < (strict ? 2 : 1); healthy++) {
         List<RowPrice> rows = rows(size, priority, healthy == 1);
         List<CellPrices> cells = healthy == 1 ? List.of() : cells(size, priority);
@@ -186,7 +205,7 @@ final class Bounds {
         }
       }
     }
-    return out;
+    return List.copyOf(out);
   }
 
   /** A chip of an earlier level is worth a chip. */
@@ -261,7 +280,8 @@ final class Bounds {
     return cellCache.computeIfAbsent(
         size + "/" + priority,
         key -> {
-          Map<Integer, long[]> byPod = new java.util.TreeMap<>();
+          Map<Integer, long[]> byPod = new TreeMap<>();
+          Map<Integer, Set<Integer>> seen = new HashMap<>(); // by pod: wants
           for (Demand demand : in.demands) {
             if (demand.request().priority() < priority) {
               continue;
@@ -278,21 +298,30 @@ final class Bounds {
                 }
                 long[] prices = byPod.computeIfAbsent(p, q -> new long[t.cellCount()]);
                 PodSpace space = space(p);
-                CellSet covered =
-                    space.coverage(
-                        space.register(
-                            PlacementSearch.wantOf(
-                                demand, choice, in.pods.get(p), in.rules.now())));
-                for (int cell : covered.toArray()) {
-                  prices[cell] = t.chipsPerCell() * UNIT;
+                int want =
+                    space.register(
+                        PlacementSearch.wantOf(demand, choice, in.pods.get(p), in.rules.now()));
+                if (seen.computeIfAbsent(p, q -> new HashSet<>()).add(want)) {
+                  for (int cell : covered(p, want)) {
+                    prices[cell] = t.chipsPerCell() * UNIT;
+                  }
                 }
               }
             }
           }
           List<CellPrices> out = new ArrayList<>();
-          byPod.forEach((p, prices) -> out.add(new CellPrices(in.pods.get(p).id(), prices)));
+          byPod.forEach(
+              (p, prices) -> {
+                // One object for equal prices: the checker knows them again.
+                CellPrices made = new CellPrices(in.pods.get(p).id(), prices);
+                out.add(interned.computeIfAbsent(made, m -> m));
+              });
           return out;
         });
+  }
+
+  private int[] covered(int pod, int want) {
+    return coverage.computeIfAbsent(List.of(pod, want), key -> space(pod).coverage(want).toArray());
   }
 
   /** The pod as it would be if all that may leave had left, nothing of this batch placed. */
@@ -323,7 +352,7 @@ final class Bounds {
   // ---------------------------------------------------------------- price
 
   /** Every chip placed costs at least the cheapest price that its priority could get. */
-  private @Nullable Certificate cheapest(int l, long[] values) {
+  private Certificate cheapest(int l) {
     long[] q = new long[l];
     for (int j = 0; j < l; j++) {
       Level level = in.levels.get(j);
@@ -344,9 +373,6 @@ final class Bounds {
         continue;
       }
       q[j] = least * UNIT;
-      if (values[j] != 0 && Math.abs((double) q[j] * values[j]) > Long.MAX_VALUE / 4.0) {
-        return null;
-      }
     }
     return new Certificate(l, List.of(), List.of(), q);
   }

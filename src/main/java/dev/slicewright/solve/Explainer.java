@@ -29,8 +29,10 @@ import dev.slicewright.topology.Shape;
 import dev.slicewright.topology.Slicing;
 import dev.slicewright.topology.TpuTopology;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Comparator;
 import java.util.HashMap;
+import java.util.IdentityHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
@@ -61,6 +63,8 @@ final class Explainer {
   private final Stop stop;
   private final Map<Integer, PodSpace> after = new HashMap<>();
   private final Map<String, List<Pod>> variants = new HashMap<>();
+  private final Map<List<Pod>, Map<Integer, PodSpace>> spaces = new IdentityHashMap<>();
+  private final Map<TpuTopology, List<Shape>> legalShapes = new IdentityHashMap<>();
 
   Explainer(Instance in, Solution solution, StopReason stopped, boolean proved, Stop stop) {
     this.in = in;
@@ -109,6 +113,9 @@ final class Explainer {
     }
     if (request.interconnect() == Interconnect.WRAPAROUND && wrapsNowhere(demand)) {
       return notFormable(d, request, wanted);
+    }
+    if (stop.getAsBoolean()) {
+      return late(request, evidence(d, wanted));
     }
     String never = never(demand);
     if (!never.isEmpty()) {
@@ -303,8 +310,7 @@ final class Explainer {
       long best = 0;
       int podsAble = 0;
       for (int at = 0; at < choice.pods().length; at++) {
-        Pod empty = emptyPods().get(choice.pods()[at]);
-        long n = capacity(empty.topology(), demand, choice, empty);
+        long n = capacity(demand, choice, choice.pods()[at]);
         best = Math.max(best, n);
         podsAble += n > 0 ? 1 : 0;
         sum += n;
@@ -333,8 +339,10 @@ final class Explainer {
   }
 
   /** At most how many slices of a choice an empty pod holds: an upper bound. */
-  private long capacity(TpuTopology t, Demand demand, Choice choice, Pod empty) {
-    PodSpace space = PodSpace.of(empty, in.rules.now(), false);
+  private long capacity(Demand demand, Choice choice, int pod) {
+    Pod empty = emptyPods().get(pod);
+    TpuTopology t = empty.topology();
+    PodSpace space = space(emptyPods(), pod);
     Want want = PlacementSearch.wantOf(demand, choice, empty, in.rules.now());
     int number = space.register(want);
     if (number < 0) {
@@ -483,12 +491,14 @@ final class Explainer {
   private @Nullable Shape largest(int d) {
     Demand demand = in.demands.get(d);
     Shape best = null;
-    Set<TpuTopology> seen = new LinkedHashSet<>();
     long limit = demand.sliceChips();
     for (Choice choice : demand.choices()) {
       for (int p : choice.pods()) {
         TpuTopology t = in.pods.get(p).topology();
-        List<Shape> shapes = t.legalShapes();
+        if (stop.getAsBoolean()) {
+          return best;
+        }
+        List<Shape> shapes = legalShapes.computeIfAbsent(t, TpuTopology::legalShapes);
         int tried = 0;
         for (int i = shapes.size() - 1; i >= 0 && !stop.getAsBoolean(); i--) {
           Shape shape = shapes.get(i);
@@ -505,7 +515,6 @@ final class Explainer {
             break;
           }
         }
-        seen.add(t);
       }
       break;
     }
@@ -613,6 +622,10 @@ final class Explainer {
       long @Nullable [] @Nullable [] credits) {
     Demand demand = in.demands.get(d);
     SliceRequest request = demand.request();
+    if (request.slices() == 1 && limits.isEmpty()) {
+      return demand.choices().stream()
+          .anyMatch(c -> Arrays.stream(c.pods()).anyMatch(p -> fits(demand, c, pods, p)));
+    }
     if (anySpread) {
       request = request.toBuilder().spread(Spread.any()).build();
     }
@@ -637,6 +650,19 @@ final class Explainer {
   }
 
   private static final Runnable NONE = () -> {};
+
+  private boolean fits(Demand demand, Choice choice, List<Pod> pods, int p) {
+    PodSpace space = space(pods, p);
+    return space.fits(
+        space.register(PlacementSearch.wantOf(demand, choice, pods.get(p), in.rules.now())));
+  }
+
+  /** A pod of one of the lists, nothing of this batch placed. */
+  private PodSpace space(List<Pod> pods, int p) {
+    return spaces
+        .computeIfAbsent(pods, key -> new HashMap<>())
+        .computeIfAbsent(p, q -> PodSpace.of(pods.get(q), in.rules.now(), false));
+  }
 
   private Unplaced late(SliceRequest request, Evidence evidence) {
     boolean cancelled = stop.isCancelled();

@@ -149,6 +149,8 @@ final class SolveRun {
     adopt(Solution.of(search.assignments()));
     phase("search", since, in.demands.size());
     bound();
+    long most = startNanos + budget.deadline().toNanos() / 3 * 2;
+    stop.bringForward(Math.max(most, stop.deadlineNanos() - bounds.verifyNanos()));
     if (isDone() || stop.getAsBoolean()) {
       return;
     }
@@ -635,12 +637,19 @@ final class SolveRun {
     return b.time(Duration.ofNanos(System.nanoTime() - startNanos)).build();
   }
 
+  /** Explanations leave time to verify. */
+  private Stop explainStop() {
+    return new Stop(
+        stop.token(),
+        Math.max(stop.deadlineNanos(), hardStop.deadlineNanos() - bounds.verifyNanos()));
+  }
+
   private Plan build(Solution solution, StopReason reason, Score score, boolean explain) {
     Plan.Builder b = Plan.builder(in.fleet.version(), in.rules).score(score).stopped(reason);
     engines.forEach(b::engine);
     notes.forEach(b::note);
     Explainer explainer =
-        new Explainer(in, solution, reason, score.isOptimal(), explain ? hardStop : stop);
+        new Explainer(in, solution, reason, score.isOptimal(), explain ? explainStop() : stop);
     long since = System.nanoTime();
     int unplaced = 0;
     for (int d = 0; d < in.demands.size(); d++) {

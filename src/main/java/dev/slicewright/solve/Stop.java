@@ -7,7 +7,7 @@ import java.util.function.BooleanSupplier;
 final class Stop implements BooleanSupplier {
 
   private final CancelToken token;
-  private final long deadlineNanos;
+  private volatile long deadlineNanos;
 
   Stop(CancelToken token, long deadlineNanos) {
     this.token = token;
@@ -24,6 +24,13 @@ final class Stop implements BooleanSupplier {
 
   long deadlineNanos() {
     return deadlineNanos;
+  }
+
+  /** Ends earlier, if that is earlier than now known. */
+  void bringForward(long nanos) {
+    if (nanos - deadlineNanos < 0) {
+      deadlineNanos = nanos;
+    }
   }
 
   CancelToken token() {

@@ -26,9 +26,9 @@ import java.util.concurrent.atomic.AtomicInteger;
  * <p><b>Limits.</b> A solve stops early enough to be back by the task's deadline: a reserve of 10 %
  * of the time left is kept, of 25 % from {@value CpSatRun#LARGE_LITERALS} literals on. Where the
  * native side overruns nonetheless, the caller is released shortly after the deadline, after a
- * cancellation within half a second; the native thread is then left behind, told to stop every 10
- * ms, and ends by itself. While {@value #MAX_LINGERING} such threads live, {@link #whyNot} declines
- * new models. An interrupt of the calling thread cancels the solve and stays set.
+ * cancellation within 50 ms; the native thread is then left behind, told to stop every 10 ms, and
+ * ends by itself. While {@value #MAX_LINGERING} such threads live, {@link #whyNot} declines new
+ * models. An interrupt of the calling thread cancels the solve and stays set.
  *
  * <p><b>Size.</b> {@link #whyNot} declines models of more than {@value #MAX_LITERALS} literals
  * (cells, gains and terms of the candidates, equal items counted once) and those with less than

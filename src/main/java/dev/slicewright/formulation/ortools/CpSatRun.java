@@ -39,7 +39,7 @@ final class CpSatRun {
 
   private static final long STOP_EVERY_MILLIS = 10;
   private static final long DEADLINE_GRACE_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
-  private static final long CANCEL_GRACE_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
+  private static final long CANCEL_GRACE_NANOS = TimeUnit.MILLISECONDS.toNanos(40);
 
   private final PlacementModel model;
   private final FormulationTask task;
