@@ -28,9 +28,10 @@ public final class PlanHandle {
   }
 
   /**
-   * The best verified plan so far.
+   * The best verified plan so far; when the solve is done, its result.
    *
-   * @return the plan, or empty before the first
+   * @return the plan; empty before the first improving plan is verified, which may be only when the
+   *     solve is done, and after a failure without one
    */
   public Optional<Plan> best() {
     return Optional.ofNullable(best.get());

@@ -69,7 +69,9 @@ public final class SlicePlanner {
   }
 
   /**
-   * Plans a batch without rules: nothing running may be touched.
+   * Plans a batch without rules: nothing running may be touched. Without rules there is no present
+   * time either: {@link PlanningRules#NONE} has the epoch as its {@code now}, so that every hold
+   * that expires later counts as live. Where holds expire, give rules with the time.
    *
    * @param fleet the present fleet
    * @param requests what is wanted; ids must differ from each other and from what runs
@@ -105,7 +107,8 @@ public final class SlicePlanner {
    * @param budget how long it may take
    * @param cancel comes back early with what is in hand when cancelled, also before the start
    * @param listener told of improving plans, each verified, on the calling thread, at most every 10
-   *     ms; its exceptions are logged and dropped
+   *     ms; its exceptions are logged and dropped. It is not told of the plan that is returned, so
+   *     it may hear nothing at all
    * @return the plan
    * @throws InvalidInputException listing every problem of the input
    */

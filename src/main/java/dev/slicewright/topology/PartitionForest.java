@@ -22,6 +22,11 @@ import org.jspecify.annotations.Nullable;
  * <p>Partitions are numbered so that parents come before their children; the cells of a partition
  * are consecutive: {@link #firstCell} and {@link #cellCount}. Every query is O(1) unless it says
  * otherwise.
+ *
+ * <p>Names are the platform's where it lists the partitions. Names of halved pods and cubes are
+ * generated and stable: in a cube, the path from the cube down, each step the shape of the part and
+ * its number among its siblings (x fastest), such as {@code c1/2x4x4.0/2x2x4.1}; in a halved pod
+ * whose coordinates are known, shape and corner, such as {@code 8x16@0.0} or {@code 2x2x4@0.2.4}.
  */
 public final class PartitionForest {
 

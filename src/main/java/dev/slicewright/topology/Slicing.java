@@ -39,7 +39,7 @@ public sealed interface Slicing {
    *
    * @param partitions what the platform lists; empty to halve the pod, longest axis first: on 2-D
    *     pods down to one chip (16x16, 8x16, 8x8, … 2x2, 1x1: the shapes of v5e and v6e), on 3-D
-   *     pods down to one host
+   *     pods down to one host; {@link PartitionForest} says how such partitions are named
    */
   record NestedPartitions(List<PartitionSpec> partitions) implements Slicing {
     /** Copies the list. */
@@ -65,7 +65,7 @@ public sealed interface Slicing {
    * @param boxesInCube whether a smaller slice may be any host-aligned box of its cube; if not, it
    *     is a partition of the cube
    * @param partitions what the platform lists; empty to halve each cube: 4x4x4, 2x4x4, 2x2x4,
-   *     2x2x2, 2x2x1
+   *     2x2x2, 2x2x1; {@link PartitionForest} says how such partitions are named
    */
   record OpticalCubes(int maxCubes, boolean boxesInCube, List<PartitionSpec> partitions)
       implements Slicing {

@@ -4,8 +4,10 @@ import dev.slicewright.InvalidInputException;
 import dev.slicewright.Problems;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collection;
 import java.util.Comparator;
 import java.util.HashSet;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
@@ -1692,6 +1694,106 @@ public final class TpuTopology {
       }
     }
     return List.of(hosts);
+  }
+
+  /**
+   * The footprint of a slice that is known by its hosts, for those who know no footprints. O(hosts)
+   * for boxes and cubes, O(partitions of the shape + hosts) for partitions.
+   *
+   * @param shape the slice's shape
+   * @param hosts its hosts; their order matters for whole cubes, which are taken in the order in
+   *     which they first appear (worker order gives them back as they were), and where a box goes
+   *     all round a ring, which begins at the first host
+   * @return a footprint that {@link #whyNot} accepts and that takes exactly those hosts; for a
+   *     shape smaller than a host, only if it is the one footprint there; a box where a partition
+   *     would do too; empty if there is none
+   */
+  public Optional<Footprint> footprintOf(Shape shape, Collection<HostId> hosts) {
+    Set<HostId> distinct = new LinkedHashSet<>(hosts);
+    for (HostId host : distinct) {
+      if (host.index() < 0 || host.index() >= hostCount()) {
+        return Optional.empty();
+      }
+    }
+    if (!isLegal(shape) || distinct.isEmpty() || distinct.size() != hostsOf(shape)) {
+      return Optional.empty();
+    }
+    Footprint found;
+    if (cubesOf(shape) > 0) {
+      Set<CubeId> cubes = new LinkedHashSet<>();
+      distinct.forEach(host -> cubes.add(cubeOf(host)));
+      found = new Footprint.Cubes(List.copyOf(cubes));
+    } else if (slicing instanceof Slicing.TorusBoxes
+        || slicing instanceof Slicing.OpticalCubes optical && optical.boxesInCube()) {
+      found = shape.chips() < hostTile.chips() ? null : boxOf(distinct);
+    } else {
+      found = null;
+    }
+    if (found == null && forest != null && cubesOf(shape) == 0) {
+      found = partitionOf(shape, distinct);
+    }
+    return Optional.ofNullable(found).filter(f -> whyNot(shape, f).isEmpty());
+  }
+
+  /** The one partition of a shape on hosts, or null. */
+  private @Nullable Footprint partitionOf(Shape shape, Set<HostId> hosts) {
+    PartitionForest f = Objects.requireNonNull(forest, "forest");
+    int[] cells = hosts.stream().flatMapToInt(h -> Arrays.stream(cells(h))).sorted().toArray();
+    Footprint found = null;
+    for (PartitionId id : f.ofShape(shape)) {
+      int first = Arrays.binarySearch(cells, f.firstCell(id));
+      int last = first + f.cellCount(id) - 1;
+      if (first >= 0
+          && last < cells.length
+          && cells[last] == f.firstCell(id) + f.cellCount(id) - 1) {
+        if (found != null) {
+          return null;
+        }
+        found = new Footprint.Partition(id);
+      }
+    }
+    return found;
+  }
+
+  /** The box that hosts fill, if they fill one; round a whole ring from the first host. */
+  private Footprint.@Nullable Box boxOf(Set<HostId> hosts) {
+    Chip first = originOf(hosts.iterator().next());
+    int[] starts = new int[AXES.length];
+    int[] extents = new int[AXES.length];
+    long filled = 1;
+    for (Axis axis : AXES) {
+      int tile = hostTile.get(axis);
+      int ring = dims.get(axis) / tile;
+      boolean round = wraps(axis) && !isOptical();
+      boolean[] used = new boolean[ring];
+      int count = 0;
+      for (HostId host : hosts) {
+        int at = originOf(host).get(axis) / tile;
+        count += used[at] ? 0 : 1;
+        used[at] = true;
+      }
+      int start = 0;
+      if (round && count == ring) {
+        start = first.get(axis) / tile;
+      } else {
+        while (!used[start] || round && used[(start + ring - 1) % ring]) {
+          start++;
+        }
+      }
+      for (int i = 0; i < count; i++) {
+        if (start + i >= ring && !round || !used[(start + i) % ring]) {
+          return null;
+        }
+      }
+      starts[axis.ordinal()] = start * tile;
+      extents[axis.ordinal()] = count * tile;
+      filled *= count;
+    }
+    return filled != hosts.size()
+        ? null
+        : new Footprint.Box(
+            new Chip(starts[0], starts[1], starts[2]),
+            shape(dims.rank(), extents[0], extents[1], extents[2]));
   }
 
   /**

@@ -29,9 +29,6 @@ class PlannerFuzzTest {
       assertThat(plan.placements().size() + plan.unplaced().size()).isEqualTo(i.requests().size());
       proved += plan.score().isOptimal() ? 1 : 0;
       placed += plan.placements().size();
-      if (!plan.score().isOptimal()) {
-        System.out.println("seed " + seed + " " + plan + " " + plan.notes());
-      }
     }
     assertThat(proved).isGreaterThan(300);
     assertThat(placed).isGreaterThan(100);

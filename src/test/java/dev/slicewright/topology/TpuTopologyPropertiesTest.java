@@ -177,6 +177,24 @@ class TpuTopologyPropertiesTest {
       assertThat(workers).containsExactlyElementsOf(byLeastPlace(pod, slice, frame));
       assertThat(workers).hasSize(pod.hostsOf(slice.shape)).hasSameElementsAs(hosts);
 
+      // From its hosts back to the footprint.
+      if (slice.shape.chips() >= pod.hostTile().chips()) {
+        boolean boxesToo =
+            pod.slicing() instanceof Slicing.OpticalCubes o
+                && o.boxesInCube()
+                && slice.footprint instanceof Footprint.Partition;
+        if (!boxesToo) {
+          assertThat(pod.footprintOf(slice.shape, workers)).contains(slice.footprint);
+        }
+        assertThat(pod.footprintOf(slice.shape, Set.copyOf(workers)))
+            .hasValueSatisfying(
+                f -> assertThat(pod.cells(f)).isEqualTo(pod.cells(slice.footprint)));
+        assertThat(pod.footprintOf(slice.shape, workers.subList(1, workers.size()))).isEmpty();
+      } else {
+        pod.footprintOf(slice.shape, workers)
+            .ifPresent(f -> assertThat(pod.cells(f)).isEqualTo(pod.cells(slice.footprint)));
+      }
+
       assertLinks(pod, slice, frame);
     }
   }

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
 
 import dev.slicewright.InvalidInputException;
 import dev.slicewright.Problem;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
@@ -368,5 +369,33 @@ class TpuTopologyTest {
         .isThrownBy(builder::build)
         .satisfies(e -> assertThat(e.problems()).extracting(Problem::path).contains(paths))
         .withMessageContaining("but was");
+  }
+
+  @Test
+  void hostsThatFillNoFootprintHaveNone() {
+    TpuTopology ring = TpuTopology.torus(8, 8, 4);
+    Shape shape = Shape.of(4, 4, 4);
+    Footprint.Box wrapped = new Footprint.Box(new Chip(6, 6, 0), shape);
+    List<HostId> hosts = ring.workerHosts(shape, wrapped);
+    assertThat(ring.footprintOf(shape, hosts)).contains(wrapped);
+    assertThat(ring.footprintOf(Shape.of(2, 8, 4), hosts)).isEmpty();
+    List<HostId> holed = new ArrayList<>(hosts);
+    holed.set(0, ring.hostOf(new Chip(2, 2, 2)));
+    assertThat(ring.footprintOf(shape, holed)).isEmpty();
+    holed.set(0, new HostId(ring.hostCount()));
+    assertThat(ring.footprintOf(shape, holed)).isEmpty();
+    TpuTopology v6e = TpuTopology.v6e();
+    assertThat(v6e.footprintOf(Shape.of(1, 1), List.of(new HostId(0)))).isEmpty();
+    assertThat(v6e.footprintOf(Shape.of(4, 4), List.of())).isEmpty();
+  }
+
+  @Test
+  void footprintsAreDescribedByName() {
+    TpuTopology v5p = TpuTopology.v5p();
+    assertThat(v5p.describe(new Footprint.Cubes(List.of(new CubeId(3), new CubeId(1)))))
+        .isEqualTo("cubes c3 c1");
+    PartitionForest forest = v5p.partitions().orElseThrow();
+    PartitionId id = forest.ofShape(Shape.of(2, 2, 1)).get(0);
+    assertThat(v5p.describe(new Footprint.Partition(id))).contains(forest.name(id));
   }
 }

@@ -2,6 +2,7 @@ package com.example;
 
 import dev.slicewright.SolveBudget;
 import dev.slicewright.fleet.Fleet;
+import dev.slicewright.formulation.ortools.CpSatFormulation;
 import dev.slicewright.plan.Placement;
 import dev.slicewright.plan.Plan;
 import dev.slicewright.request.SliceRequest;
@@ -16,6 +17,7 @@ public final class EmbedMain {
   private EmbedMain() {}
 
   public static void main(String[] args) {
+    CpSatFormulation.preload(); // loads native code at start-up, not within the first solve
     Fleet fleet =
         Fleet.builder()
             .pod("us-east5-a/1", TpuTopology.v5p())

@@ -3,6 +3,7 @@ package dev.slicewright.examples;
 import dev.slicewright.SolveBudget;
 import dev.slicewright.fleet.Fleet;
 import dev.slicewright.fleet.Pod;
+import dev.slicewright.formulation.ortools.CpSatFormulation;
 import dev.slicewright.plan.Plan;
 import dev.slicewright.report.PlanText;
 import dev.slicewright.report.PodPicture;
@@ -29,6 +30,7 @@ public final class Quickstart {
   private Quickstart() {}
 
   public static void main(String[] args) throws IOException {
+    CpSatFormulation.preload(); // loads native code while data is read, not within the first solve
     SlicePlanner planner = SlicePlanner.create();
     for (String name : List.of("v5p-pod", "v6e-pods", "tpu7x-block")) {
       Snapshot problem = Snapshot.read(Files.newInputStream(DATA.resolve(name + ".json")));
