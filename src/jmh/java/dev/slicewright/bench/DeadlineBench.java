@@ -27,7 +27,9 @@ import java.util.concurrent.locks.LockSupport;
  * deadline, two workers and {@code FAST}, and reports how late each return was; then cancels each
  * of them at a random time, some before the start, and reports the time from {@code cancel()} to
  * the return. Every plan is verified. Ends with exit code 1 if a return or a cancel is late by more
- * than 100 ms, or a plan is refused, and prints those with their seeds and phases.
+ * than 100 ms, or a plan is refused, and prints those with their seeds and phases. On a machine
+ * that is busy with other things the scheduler alone makes plans late: see the CPU time beside the
+ * wall time.
  *
  * <p>{@code mvn -q -Psolve-bench verify -Dsolve.main=dev.slicewright.bench.DeadlineBench
  * -Dsolve.args="1000 200"}
@@ -36,6 +38,9 @@ public final class DeadlineBench {
 
   private static final int WARM_UP = 60;
   private static final double LIMIT_MILLIS = 100;
+
+  /** How long, at most, a thread that only sleeps was kept waiting: what the machine adds. */
+  private static final AtomicLong LONGEST_STALL = new AtomicLong();
 
   private final int problems;
   private final long firstSeed;
@@ -63,6 +68,7 @@ public final class DeadlineBench {
             args.length > 0 ? Integer.parseInt(args[0]) : 1000,
             args.length > 1 ? Long.parseLong(args[1]) : 200,
             args.length > 2 ? Long.parseLong(args[2]) : 1);
+    watchMachine();
     CpSatFormulation.availability();
     for (int i = 1; i <= Math.min(WARM_UP, bench.problems); i++) {
       bench.plan(bench.maker.make(-i), bench.deadlineMillis, new CancelToken());
@@ -71,6 +77,20 @@ public final class DeadlineBench {
     bench.cancels();
     bench.offenders.forEach(System.out::println);
     System.exit(bench.offenders.isEmpty() && bench.refused == 0 ? 0 : 1);
+  }
+
+  private static void watchMachine() {
+    Thread watcher =
+        new Thread(
+            () -> {
+              while (true) {
+                long until = System.nanoTime() + 1_000_000;
+                LockSupport.parkNanos(1_000_000);
+                LONGEST_STALL.accumulateAndGet(System.nanoTime() - until, Math::max);
+              }
+            });
+    watcher.setDaemon(true);
+    watcher.start();
   }
 
   private SolveBudget budget(long millis) {
@@ -213,7 +233,8 @@ public final class DeadlineBench {
     s.append(
         String.format(
             Locale.ROOT,
-            "%s by %.1f ms: %s; %s %s; own CPU %.0f of %.0f ms, GC %d ms;",
+            "%s by %.1f ms: %s; %s %s; own CPU %.0f of %.0f ms, GC %d ms, an idle thread waited up to"
+                + " %.0f ms for its turn;",
             what,
             ms,
             p,
@@ -221,7 +242,8 @@ public final class DeadlineBench {
             plan.engines(),
             usage.cpuMillis,
             usage.wallMillis,
-            usage.gcMillis));
+            usage.gcMillis,
+            usage.stallMillis));
     plan.phases()
         .forEach(
             f ->
@@ -242,12 +264,18 @@ public final class DeadlineBench {
     double cpuMillis = cpu();
     long gcMillis = gc();
     double wallMillis;
+    double stallMillis;
+
+    Usage() {
+      LONGEST_STALL.set(0);
+    }
 
     double wallMillis() {
       end = System.nanoTime();
       wallMillis = (end - start) / 1e6;
       cpuMillis = cpu() - cpuMillis;
       gcMillis = gc() - gcMillis;
+      stallMillis = LONGEST_STALL.get() / 1e6;
       return wallMillis;
     }
 

@@ -7,9 +7,10 @@ import java.util.Objects;
  * The time that one phase of a solve took, and the size of what it worked on. Immutable, safe to
  * share.
  *
- * @param name translate, bound, search, build, solve or verify
+ * @param name translate, search, bound, build, solve, explain or verify
  * @param time wall time
- * @param size what it worked on: requests, candidates or slices, as the name suggests
+ * @param size what it worked on: requests (translate, search, explain), levels (bound), candidates
+ *     of the model (build, solve) or placed requests (verify)
  */
 public record Phase(String name, Duration time, long size) {
   /** Checks for null. */

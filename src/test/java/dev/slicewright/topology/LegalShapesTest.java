@@ -108,9 +108,11 @@ class LegalShapesTest {
     "1x1x1,false",
     "1x2x4,false",
     "4x4x2,true",
-    // 49 and 64 cubes
-    "4x28x28,false",
-    "16x16x16,false",
+    // 49, 54 (documented), 64 and 65 cubes
+    "4x28x28,true",
+    "12x12x24,true",
+    "16x16x16,true",
+    "4x4x260,false",
     "4x4,false"
   })
   void v4(String text, boolean legal) {
