@@ -438,10 +438,10 @@ final class SolveRun {
     if (!Arrays.equals(before, before(level))) {
       return true; // an earlier level has become better, so what was claimed is of no use
     }
-    claim(t, name, first, level);
     if (in.levels.get(level).kind() == Level.Kind.NEW_HOSTS && !t.newHostsExact()) {
-      return false;
+      return false; // the model's figures are too high, so a claim about them says nothing
     }
+    claim(t, name, first, level);
     if (first.status() != FormulationResult.Status.OPTIMAL
         || optimum != values[level]
         || stop.getAsBoolean()) {
