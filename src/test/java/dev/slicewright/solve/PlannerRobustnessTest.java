@@ -205,8 +205,7 @@ class PlannerRobustnessTest {
       Plan plan = plan(instance(seed), SolveBudget.within(Duration.ofMillis(millis)));
       assertThat(Duration.ofNanos(System.nanoTime() - before)).isLessThan(SANE);
       assertThat(plan.stopped())
-          .isIn(
-              StopReason.OPTIMAL, StopReason.DEADLINE, StopReason.LIMIT, StopReason.EXHAUSTED);
+          .isIn(StopReason.OPTIMAL, StopReason.DEADLINE, StopReason.LIMIT, StopReason.EXHAUSTED);
     }
   }
 
@@ -223,15 +222,11 @@ class PlannerRobustnessTest {
   @Test
   void cancellingIsAResult() {
     SolveBudget budget =
-        SolveBudget.builder()
-            .deadline(Duration.ofSeconds(60))
-            .mode(SolveBudget.Mode.FAST)
-            .build();
+        SolveBudget.builder().deadline(Duration.ofSeconds(60)).mode(SolveBudget.Mode.FAST).build();
     CancelToken early = new CancelToken();
     early.cancel();
     SlicePlanner planner = SlicePlanner.builder().failOnRejectedPlan(true).build();
-    Plan nothing =
-        planner.plan(torus(30, 30), hard(), PlanningRules.NONE, budget, early, p -> {});
+    Plan nothing = planner.plan(torus(30, 30), hard(), PlanningRules.NONE, budget, early, p -> {});
     assertThat(nothing.stopped()).isEqualTo(StopReason.CANCELLED);
     assertThat(nothing.unplaced()).hasSize(60).allMatch(u -> u.reason() == Reason.CANCELLED);
 
@@ -245,8 +240,7 @@ class PlannerRobustnessTest {
             });
     canceller.start();
     Plan some =
-        planner.plan(
-            torus(30, 30), hard(), PlanningRules.NONE, budget, later, first::complete);
+        planner.plan(torus(30, 30), hard(), PlanningRules.NONE, budget, later, first::complete);
     assertThat(some.stopped()).isIn(StopReason.CANCELLED, StopReason.OPTIMAL);
     assertThat(some.placements()).isNotEmpty();
     assertThat(some.time()).isLessThan(Duration.ofSeconds(30));
@@ -319,7 +313,8 @@ class PlannerRobustnessTest {
   void equalInputsGiveEqualPlans() {
     for (long seed = 300; seed < 360; seed++) {
       Instance i = instance(seed);
-      SolveBudget budget = SolveBudget.within(Duration.ofSeconds(20)).toBuilder().seed(seed).build();
+      SolveBudget budget =
+          SolveBudget.within(Duration.ofSeconds(20)).toBuilder().seed(seed).build();
       String first = text(plan(i, budget));
       assertThat(text(plan(instance(seed), budget))).as("seed %s", seed).isEqualTo(first);
     }
@@ -333,8 +328,7 @@ class PlannerRobustnessTest {
       Plan one = plan(i, b.build());
       for (SolveBudget.Mode mode :
           List.of(SolveBudget.Mode.FAST, SolveBudget.Mode.REPRODUCIBLE_PARALLEL)) {
-        Plan two =
-            plan(i, b.mode(mode).workers(2).deadline(Duration.ofMillis(1_000)).build());
+        Plan two = plan(i, b.mode(mode).workers(2).deadline(Duration.ofMillis(1_000)).build());
         if (one.score().isOptimal() && two.score().isOptimal()) {
           assertThat(two.score().values()).as("seed %s", seed).isEqualTo(one.score().values());
         }
@@ -353,15 +347,10 @@ class PlannerRobustnessTest {
               .formulations(List.of())
               .failOnRejectedPlan(true)
               .build()
-              .plan(
-                  i.fleet(),
-                  i.requests(),
-                  i.rules(),
-                  SolveBudget.within(Duration.ofMillis(30)));
+              .plan(i.fleet(), i.requests(), i.rules(), SolveBudget.within(Duration.ofMillis(30)));
       assertThat(plan.engines()).isSubsetOf("search");
       open += plan.score().isOptimal() ? 0 : 1;
     }
     assertThat(open).isLessThan(50);
-
   }
 }

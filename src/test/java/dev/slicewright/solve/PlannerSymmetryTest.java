@@ -83,8 +83,7 @@ class PlannerSymmetryTest {
       }
       for (RunningSlice s : pod.running()) {
         RunningSlice.Builder r =
-            RunningSlice.builder(
-                    renamed(s.request()), s.id().index(), id, s.shape(), s.footprint())
+            RunningSlice.builder(renamed(s.request()), s.id().index(), id, s.shape(), s.footprint())
                 .twist(s.twist())
                 .leaving(s.leaving());
         s.startedAt().ifPresent(r::startedAt);
