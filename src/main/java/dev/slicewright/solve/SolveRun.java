@@ -384,7 +384,7 @@ final class SolveRun {
       long since = System.nanoTime();
       translated = true;
       translation =
-          ModelTranslation.of(in, in.free.isEmpty() ? MAX_CANDIDATES : MAX_CANDIDATES_MOVING);
+          ModelTranslation.of(in, in.free.isEmpty() ? MAX_CANDIDATES : MAX_CANDIDATES_MOVING, stop);
       phase("build", since, translation == null ? 0 : translation.model().candidates().size());
     }
     return translation;
