@@ -394,8 +394,7 @@ final class Bounds {
     for (Demand demand : in.demands) {
       for (Choice choice : demand.choices()) {
         for (int at = 0; at < choice.pods().length; at++) {
-          long cost =
-              byRank ? choice.shape().chips() * choice.ranks()[at] : choice.prices()[at];
+          long cost = byRank ? choice.shape().chips() * choice.ranks()[at] : choice.prices()[at];
           most = Math.max(most, cost / Math.max(1, choice.gain()) + 1);
         }
       }
