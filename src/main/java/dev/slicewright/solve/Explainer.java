@@ -913,7 +913,7 @@ final class Explainer {
                 + " does not fit.");
       }
     }
-    if (!proved && (stopped == StopReason.DEADLINE || stopped == StopReason.CANCELLED)) {
+    if (!proved && unit.size() == 1 && request.slices() == 1) {
       boolean roomLeft = false;
       for (Choice choice : demand.choices()) {
         for (int p : choice.pods()) {
@@ -926,8 +926,17 @@ final class Explainer {
                                   demand, choice, in.pods.get(p), in.rules.now())));
         }
       }
-      if (roomLeft) {
+      if (roomLeft && (stopped == StopReason.DEADLINE || stopped == StopReason.CANCELLED)) {
         return late(request, evidence);
+      }
+      if (roomLeft) {
+        return new Unplaced(
+            request.id(),
+            Reason.UNDECIDED,
+            false,
+            evidence,
+            "It still fits, but the solve ended before it was weighed against the rest; allow more"
+                + " time, or plan it alone.");
       }
     }
     return new Unplaced(
