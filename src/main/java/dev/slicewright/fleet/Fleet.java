@@ -242,13 +242,13 @@ public final class Fleet {
       throw new InvalidInputException(
           "pod",
           "pod",
-          "expected an empty pod, but on "
+          "expected an empty pod, but "
               + id
-              + " are "
-              + pod.running().size()
-              + " running slices and "
-              + pod.holds().size()
-              + " holds; release and drop them first");
+              + " has "
+              + plural(pod.running().size(), "running slice")
+              + " and "
+              + plural(pod.holds().size(), "hold")
+              + "; release and drop them first");
     }
     return with(pods.without(id));
   }
@@ -965,12 +965,15 @@ public final class Fleet {
     return "Fleet version "
         + version
         + ": "
-        + pods.size()
-        + " pods, "
-        + running.size()
-        + " running slices, "
-        + holds.size()
-        + " holds";
+        + plural(pods.size(), "pod")
+        + ", "
+        + plural(running.size(), "running slice")
+        + ", "
+        + plural(holds.size(), "hold");
+  }
+
+  private static String plural(int n, String noun) {
+    return n + " " + noun + (n == 1 ? "" : "s");
   }
 
   /** One pod while it is built. */

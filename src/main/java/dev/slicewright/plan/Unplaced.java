@@ -42,9 +42,11 @@ public record Unplaced(
    * share.
    *
    * @param wantedChips chips that the request wants, all slices
-   * @param freeChips chips that are free for it in the pods that match
+   * @param freeChips chips that are free for it in the pods that match: after the plan where the
+   *     reason is FRAGMENTED or OUTRANKED, else before it
    * @param matchingPods pods that match it
-   * @param largestFit the largest of the legal shapes that still fits in a matching pod, or null
+   * @param largestFit the largest of the legal shapes that still fits in a matching pod after the
+   *     plan, or null
    * @param blockers failed, degraded or cordoned hosts (at most 16) that block the place where the
    *     fewest do
    * @param holds ids of the holds in the way

@@ -697,7 +697,7 @@ final class SvgDrawing {
               + hold.expiry());
     }
     if (holds.size() > 6) {
-      notes.add("and " + (holds.size() - 6) + " more holds");
+      notes.add("and " + Words.plural(holds.size() - 6, "more hold"));
     }
     List<String> links = scene.links();
     if (!links.isEmpty()) {

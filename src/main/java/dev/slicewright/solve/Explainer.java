@@ -35,6 +35,7 @@ import java.util.HashMap;
 import java.util.IdentityHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
@@ -55,6 +56,7 @@ final class Explainer {
 
   private static final int MAX_BLOCKERS = 16;
   private static final int MAX_SHAPES_TRIED = 200;
+  private static final int MAX_TAKERS = 3;
 
   private final Instance in;
   private final Solution solution;
@@ -62,6 +64,7 @@ final class Explainer {
   private final boolean proved;
   private final Stop stop;
   private final Map<Integer, PodSpace> after = new HashMap<>();
+  private final Map<Integer, CellSet> busyAfter = new HashMap<>();
   private final Map<String, List<Pod>> variants = new HashMap<>();
   private final Map<List<Pod>, Map<Integer, PodSpace>> spaces = new IdentityHashMap<>();
   private final Map<TpuTopology, List<Shape>> legalShapes = new IdentityHashMap<>();
@@ -200,13 +203,18 @@ final class Explainer {
   }
 
   private static String chips(long n) {
-    return n == 1 ? "1 chip" : n + " chips";
+    return count(n) + (n == 1 ? " chip" : " chips");
+  }
+
+  /** As the reports write numbers. */
+  private static String count(long n) {
+    return String.format(Locale.ROOT, "%,d", n);
   }
 
   private static String matching(Evidence evidence) {
     return evidence.matchingPods() == 1
         ? "only pod that matches"
-        : evidence.matchingPods() + " pods that match";
+        : count(evidence.matchingPods()) + " pods that match";
   }
 
   private static long wantedChips(SliceRequest request) {
@@ -239,22 +247,26 @@ final class Explainer {
     Set<Shape> nearest = new LinkedHashSet<>();
     String why = "";
     boolean shapes = false;
+    boolean optical = false;
+    Set<String> accelerators = new LinkedHashSet<>();
     Set<TpuTopology> seen = new LinkedHashSet<>();
     for (Pod pod : in.pods) {
       if (!Instance.matches(request, pod) || !seen.add(pod.topology())) {
         continue;
       }
       TpuTopology t = pod.topology();
+      accelerators.add(t.accelerator().toString());
+      optical |= t.isOptical();
       if (request.shapes().isEmpty()) {
         if (!t.shapesFor(request.chips()).isEmpty()) {
           shapes = true;
         } else {
           why =
               "No legal shape of "
-                  + t.accelerator()
+                  + String.join(" or ", accelerators)
                   + " has exactly "
-                  + request.chips()
-                  + " chips.";
+                  + chips(request.chips())
+                  + ".";
           nearest.addAll(near(t, request.chips()));
         }
         continue;
@@ -278,8 +290,12 @@ final class Explainer {
           true,
           evidence,
           request.interconnect() == Interconnect.TWISTED
-              ? "None of its shapes can be twisted; shapes k x k x 2k and k x 2k x 2k of whole cubes"
-                  + " can."
+              ? !optical
+                  ? "Slices of "
+                      + String.join(" and ", accelerators)
+                      + " cannot be twisted at all: only those of whole optical cubes can."
+                  : "None of its shapes can be twisted; shapes k x k x 2k and k x 2k x 2k of whole cubes"
+                      + " can."
               : "None of its shapes wraps on every axis in the pods that match.");
     }
     return new Unplaced(
@@ -373,9 +389,9 @@ final class Explainer {
     return most >= request.slices()
         ? ""
         : "Even empty and healthy, the pods that match hold at most "
-            + most
+            + count(most)
             + " of its "
-            + request.slices()
+            + count(request.slices())
             + (request.slices() == 1 ? " slice" : " slices")
             + (request.spread().kind() == Spread.Kind.ANY ? "." : " under its spread rule.");
   }
@@ -466,7 +482,7 @@ final class Explainer {
                 + " may have "
                 + chips(usage.limit())
                 + " and uses "
-                + usage.used()
+                + count(usage.used())
                 + ", so "
                 + chips(wanted)
                 + " more would pass its quota.")
@@ -475,13 +491,27 @@ final class Explainer {
             Reason.RESERVED,
             false,
             e,
-            "All but "
-                + chips(usage.limit())
-                + " of the pods that match are reserved for tenant "
-                + in.rules.reserved().get(l - quotas).tenant()
-                + "; others use "
-                + usage.used()
-                + ".");
+            reserved(in.rules.reserved().get(l - quotas).tenant(), usage, wanted));
+  }
+
+  private static String reserved(String tenant, Instance.Usage usage, long wanted) {
+    long sum = usage.used() + wanted;
+    return sum > usage.limit()
+        ? count(wanted)
+            + " more would make "
+            + chips(sum)
+            + " there; all but tenant "
+            + tenant
+            + " may have "
+            + count(Math.max(0, usage.limit()))
+            + " of the pods where capacity is reserved for it."
+        : "All but tenant "
+            + tenant
+            + " may have "
+            + chips(Math.max(0, usage.limit()))
+            + " of the pods where capacity is reserved for it and use "
+            + count(usage.used())
+            + ", and with what else limits it the rest does not do.";
   }
 
   // ---------------------------------------------------------------- room
@@ -492,7 +522,7 @@ final class Explainer {
     demand.choices().forEach(c -> java.util.Arrays.stream(c.pods()).forEach(seen::add));
     long sum = 0;
     for (int p : seen) {
-      sum += freeChips(in.pods.get(p), demand.request());
+      sum += freeChips(in.pods.get(p), demand.request(), in.pods.get(p).busy());
     }
     return sum;
   }
@@ -500,7 +530,7 @@ final class Explainer {
   /**
    * Chips free for a request: neither taken, failed, cordoned nor held, nor degraded if it minds.
    */
-  private long freeChips(Pod pod, SliceRequest request) {
+  private long freeChips(Pod pod, SliceRequest request, CellSet busy) {
     TpuTopology t = pod.topology();
     CellSet failed = pod.health().failedCells();
     CellSet degraded = pod.health().degradedCells();
@@ -512,10 +542,10 @@ final class Explainer {
       }
     }
     long cells = 0;
-    for (int i = 0; i < pod.busy().wordCount(); i++) {
+    for (int i = 0; i < busy.wordCount(); i++) {
       cells +=
           Long.bitCount(
-              pod.busy().word(i)
+              busy.word(i)
                   | failed.word(i)
                   | off.word(i)
                   | held.word(i)
@@ -561,6 +591,30 @@ final class Explainer {
       break;
     }
     return best;
+  }
+
+  /** The taken cells of a pod after the plan. */
+  private CellSet busyAfter(int p) {
+    TpuTopology t = in.pods.get(p).topology();
+    CellSet busy = in.pods.get(p).busy();
+    for (Instance.Free free : in.free) {
+      for (RunningSlice slice : free.slices()) {
+        if (in.podOf(slice.pod()) == p
+            && (solution.evicted().contains(free.request().id())
+                || solution.moved().containsKey(slice.id()))) {
+          busy = busy.without(t.cells(slice.footprint()));
+        }
+      }
+    }
+    for (Assignment a : solution.placed()) {
+      for (int s = 0; a != null && s < a.footprints().size(); s++) {
+        busy = a.pods()[s] == p ? busy.with(t.cells(a.footprints().get(s))) : busy;
+      }
+    }
+    for (Solution.Target target : solution.moved().values()) {
+      busy = target.pod() == p ? busy.with(t.cells(target.footprint())) : busy;
+    }
+    return busy;
   }
 
   /** A pod after the plan. */
@@ -814,20 +868,25 @@ final class Explainer {
               + request.spread().kind()
               + ").");
     }
+    Evidence then = afterPlan(d, evidence);
     return new Unplaced(
         request.id(),
         Reason.FRAGMENTED,
         false,
-        evidence,
-        chips(evidence.freeChips())
-            + " are free in the "
-            + matching(evidence)
-            + ", but "
-            + (request.slices() == 1 ? "not as " : "not as " + request.slices() + " x ")
+        then,
+        "Even with nothing of this batch placed, "
+            + (request.slices() == 1 ? "" : count(request.slices()) + " x ")
             + demand.choices().get(0).shape()
-            + (evidence.largestFit() == null
-                ? "; not even one host of them is usable for it."
-                : "; the largest that still fits is " + evidence.largestFit() + "."));
+            + (request.slices() == 1 ? " has no room" : " found no room")
+            + " in the "
+            + matching(evidence)
+            + "; after this plan "
+            + chips(then.freeChips())
+            + (then.freeChips() == 1 ? " is" : " are")
+            + " free there"
+            + (then.largestFit() == null
+                ? "."
+                : ", and the largest slice that still fits is " + then.largestFit() + "."));
   }
 
   private String hostName(BlockingHost blocker) {
@@ -939,15 +998,122 @@ final class Explainer {
                 + " time, or plan it alone.");
       }
     }
+    Evidence then = afterPlan(d, evidence);
     return new Unplaced(
         request.id(),
         Reason.OUTRANKED,
         false,
-        evidence,
+        then,
         (unit.size() > 1 ? "Its gang" : "It")
             + " would fit alone, but other requests of this batch took the room"
-            + (evidence.largestFit() == null
-                ? "."
-                : "; the largest that still fits is " + evidence.largestFit() + "."));
+            + takers(demand)
+            + left(demand, then));
+  }
+
+  /** The evidence with the free chips after the plan, as its largest shape is. */
+  private Evidence afterPlan(int d, Evidence before) {
+    Demand demand = in.demands.get(d);
+    Set<Integer> seen = new TreeSet<>();
+    demand.choices().forEach(c -> Arrays.stream(c.pods()).forEach(seen::add));
+    long sum = 0;
+    for (int p : seen) {
+      sum +=
+          freeChips(
+              in.pods.get(p), demand.request(), busyAfter.computeIfAbsent(p, this::busyAfter));
+    }
+    return new Evidence(
+        before.wantedChips(),
+        sum,
+        before.matchingPods(),
+        before.largestFit(),
+        before.blockers(),
+        before.holds(),
+        before.nearestShapes(),
+        before.limit(),
+        before.used());
+  }
+
+  /** The placed requests of other units in pods that a demand could use, by priority. */
+  private String takers(Demand demand) {
+    Set<Integer> pods = new TreeSet<>();
+    demand.choices().forEach(c -> Arrays.stream(c.pods()).forEach(pods::add));
+    List<SliceRequest> takers = new ArrayList<>();
+    for (int o = 0; o < in.demands.size(); o++) {
+      Assignment a = solution.placed().get(o);
+      if (a != null
+          && in.demands.get(o).unit() != demand.unit()
+          && Arrays.stream(a.pods()).anyMatch(pods::contains)) {
+        takers.add(in.demands.get(o).request());
+      }
+    }
+    takers.sort(Comparator.comparing((SliceRequest r) -> -(long) r.priority()));
+    int shown = Math.min(MAX_TAKERS, takers.size());
+    return shown == 0
+        ? ""
+        : ": "
+            + String.join(
+                ", ",
+                takers.subList(0, shown).stream()
+                    .map(r -> r.id() + " (priority " + count(r.priority()) + ")")
+                    .toList())
+            + (shown < takers.size() ? " and " + count(takers.size() - shown) + " more" : "");
+  }
+
+  /** What of a demand still fits after the plan. */
+  private String left(Demand demand, Evidence then) {
+    int slices = demand.request().slices();
+    if (slices > 1 && in.limits.isEmpty()) {
+      int fit = slicesAfter(demand);
+      if (fit > 0 && fit < slices) {
+        return "; " + count(fit) + " of its " + count(slices) + " slices would still fit.";
+      }
+    }
+    Shape largest = then.largestFit();
+    return largest == null || slices > 1 && largest.chips() >= demand.sliceChips()
+        ? "."
+        : "; the largest that still fits is " + largest + ".";
+  }
+
+  /** How many slices of a demand fit after the plan, taken as they come; its spread is kept. */
+  private int slicesAfter(Demand demand) {
+    SliceRequest request = demand.request();
+    int most = 0;
+    for (Choice choice : demand.choices()) {
+      Map<Integer, Integer> byDomain = new HashMap<>();
+      int sum = 0;
+      int best = 0;
+      for (int at = 0; at < choice.pods().length && !stop.getAsBoolean(); at++) {
+        int p = choice.pods()[at];
+        int room =
+            switch (request.spread().kind()) {
+              case ANY, SAME_POD -> request.slices();
+              case DIFFERENT_PODS -> 1;
+              case AT_MOST ->
+                  request.spread().max() - byDomain.getOrDefault(choice.domains()[at], 0);
+            };
+        PodSpace space = after(p);
+        int want =
+            space.register(PlacementSearch.wantOf(demand, choice, in.pods.get(p), in.rules.now()));
+        List<PodSpace.Spot> taken = new ArrayList<>();
+        while (taken.size() < room && sum + taken.size() < request.slices()) {
+          PodSpace.Spot spot = space.find(want, null);
+          if (spot == null) {
+            break;
+          }
+          space.take(spot);
+          taken.add(spot);
+        }
+        for (int i = taken.size() - 1; i >= 0; i--) {
+          space.giveBack(taken.get(i));
+        }
+        byDomain.merge(choice.domains()[at], taken.size(), Integer::sum);
+        best = Math.max(best, taken.size());
+        if (request.spread().kind() != Spread.Kind.SAME_POD) {
+          sum += taken.size();
+        }
+      }
+      most = Math.max(most, Math.max(best, sum));
+    }
+    return most;
   }
 }

@@ -1036,9 +1036,11 @@ public final class TpuTopology {
       return shape
           + " has "
           + shape.chips() / CUBE_CHIPS
-          + " cubes, but a slice has at most "
-          + optical.maxCubes()
-          + " (a limit of this topology that can be changed).";
+          + (cubeCount() <= optical.maxCubes()
+              ? " cubes, but the whole pod has " + cubeCount() + "."
+              : " cubes, but a slice has at most "
+                  + optical.maxCubes()
+                  + " (a limit of this topology that can be changed).");
     }
     return isOptical()
         ? shape

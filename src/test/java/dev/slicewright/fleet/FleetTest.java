@@ -272,7 +272,7 @@ class FleetTest {
     assertThat(fleet.withoutPod("c").pods()).isEmpty();
     assertThat(fleet.withoutPod("c").version()).isEqualTo(2);
     assertThatThrownBy(() -> fleet.place(cubes(a, 0, "c", 0)).withoutPod("c"))
-        .hasMessageContaining("1 running slices")
+        .hasMessageContaining("1 running slice")
         .hasMessageContaining("0 holds");
     assertThatThrownBy(() -> fleet.hold(new Hold("h", "c", cubes(0), "a", NOON)).withoutPod("c"))
         .hasMessageContaining("1 holds");
