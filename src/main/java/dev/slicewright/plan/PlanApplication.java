@@ -3,18 +3,24 @@ package dev.slicewright.plan;
 import dev.slicewright.fleet.Fleet;
 import dev.slicewright.fleet.Health;
 import dev.slicewright.fleet.Hold;
+import dev.slicewright.fleet.Part;
 import dev.slicewright.fleet.Pod;
 import dev.slicewright.fleet.RunningSlice;
 import dev.slicewright.plan.StalePlanException.Conflict;
 import dev.slicewright.plan.StalePlanException.ConflictKind;
 import dev.slicewright.request.PlanningRules;
 import dev.slicewright.request.SliceRequest;
+import dev.slicewright.topology.CubeId;
+import dev.slicewright.topology.Footprint;
 import dev.slicewright.topology.TpuTopology;
 import java.time.Instant;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.HashSet;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
@@ -28,11 +34,14 @@ import org.jspecify.annotations.Nullable;
  */
 final class PlanApplication {
 
+  private static final int MAX_NAMED = 4;
+
   private final Plan plan;
   private final Fleet fleet;
   private final PlanningRules rules;
   private final List<Conflict> conflicts = new ArrayList<>();
   private final Map<String, Room> rooms = new HashMap<>();
+  private final Map<String, List<String>> podsGone = new LinkedHashMap<>();
   private final Set<String> gone = new HashSet<>();
   private final Set<String> expired = new HashSet<>();
 
@@ -91,13 +100,23 @@ final class PlanApplication {
     for (RequestPlacement answer : plan.placements()) {
       String id = answer.request().id();
       if (!fleet.runningOf(id).isEmpty()) {
-        conflict(
-            ConflictKind.RUNS_ALREADY, id, "a slice of request " + id + " runs already by now");
+        conflict(ConflictKind.RUNS_ALREADY, id, "request " + id + " runs already");
       }
       for (Placement slice : answer.slices()) {
         take(answer.request(), slice);
       }
     }
+    podsGone.forEach(
+        (pod, slices) ->
+            conflict(
+                ConflictKind.POD_CHANGED,
+                pod,
+                "pod "
+                    + pod
+                    + ", where "
+                    + list(slices)
+                    + (slices.size() == 1 ? " was" : " were")
+                    + " to go, is gone"));
     if (conflicts.isEmpty()) {
       limits();
     }
@@ -203,7 +222,7 @@ final class PlanApplication {
     Room room = room(slice.pod());
     String subject = slice.id().toString();
     if (room == null) {
-      conflict(ConflictKind.POD_CHANGED, subject, "pod " + slice.pod() + " is gone");
+      podsGone.computeIfAbsent(slice.pod(), pod -> new ArrayList<>()).add(subject);
       return;
     }
     TpuTopology t = room.pod.topology();
@@ -214,7 +233,11 @@ final class PlanApplication {
       conflict(
           ConflictKind.POD_CHANGED,
           subject,
-          "pod " + slice.pod() + " " + (mismatch == null ? "has another topology" : mismatch));
+          subject
+              + " was to go to pod "
+              + slice.pod()
+              + ", which "
+              + (mismatch == null ? "has another topology by now" : mismatch));
       return;
     }
     int[] cells = t.cells(slice.footprint());
@@ -233,35 +256,129 @@ final class PlanApplication {
         }
       }
     }
-    String where = slice.footprint() + " of pod " + slice.pod();
+    String was =
+        subject
+            + " was to take "
+            + t.describe(slice.footprint())
+            + " of pod "
+            + slice.pod()
+            + ", but ";
     if (taken) {
-      conflict(
-          ConflictKind.CHIPS_TAKEN, subject, where + ", for " + subject + ", is no longer free");
+      conflict(ConflictKind.CHIPS_TAKEN, subject, was + "chips there are no longer free");
     }
     if (other != null) {
       conflict(
           ConflictKind.CHIPS_HELD,
           subject,
-          where + ", for " + subject + ", is held for " + other.request());
+          was + "chips there are held for " + other.request() + " (hold " + other.id() + ")");
     }
     if (!room.pod.reportedHealth().isEmpty()) {
       Health health = room.pod.health().of(t, slice.footprint(), cells);
       if (health == Health.FAILED || health == Health.DEGRADED && request.healthyOnly()) {
+        List<String> parts = new ArrayList<>();
+        room.pod
+            .reportedHealth()
+            .forEach(
+                (part, state) -> {
+                  if (state == health && touches(t, part, slice.footprint(), cells)) {
+                    parts.add(name(t, part));
+                  }
+                });
+        boolean failed = health == Health.FAILED;
         conflict(
             ConflictKind.HEALTH_CHANGED,
             subject,
-            where
-                + ", for "
-                + subject
-                + ", has a "
-                + (health == Health.FAILED ? "failed" : "degraded")
-                + " part");
+            was
+                + (parts.isEmpty() ? "a part there" : list(parts))
+                + (parts.size() > 1
+                    ? failed ? " have failed" : " are degraded"
+                    : failed ? " has failed" : " is degraded"));
       }
     }
     boolean cordons = room.pod.isCordoned() || !room.pod.cordons().isEmpty();
     if (cordons && room.pod.cordonedCells().containsAny(cells)) {
-      conflict(ConflictKind.CORDONED, subject, where + ", for " + subject + ", is cordoned");
+      List<String> parts = new ArrayList<>();
+      for (Part part : room.pod.cordons()) {
+        if (touches(t, part, slice.footprint(), cells)) {
+          parts.add(name(t, part));
+        }
+      }
+      conflict(
+          ConflictKind.CORDONED,
+          subject,
+          was
+              + (room.pod.isCordoned()
+                  ? "the whole pod is cordoned"
+                  : parts.isEmpty()
+                      ? "a part there is cordoned"
+                      : list(parts) + (parts.size() > 1 ? " are" : " is") + " cordoned"));
     }
+  }
+
+  // ---------------------------------------------------------------- words
+
+  /** At most {@value #MAX_NAMED} names. */
+  private static String list(List<String> names) {
+    if (names.size() > MAX_NAMED) {
+      return String.join(", ", names.subList(0, MAX_NAMED))
+          + " and "
+          + (names.size() - MAX_NAMED)
+          + " more";
+    }
+    int last = names.size() - 1;
+    return last == 0
+        ? names.get(0)
+        : String.join(", ", names.subList(0, last)) + " and " + names.get(last);
+  }
+
+  /** Whether a reported part may matter to a footprint: it lies there, or its cube does. */
+  private static boolean touches(TpuTopology t, Part part, Footprint footprint, int[] cells) {
+    if (part instanceof Part.Host host) {
+      return Arrays.stream(t.cells(host.host()))
+          .anyMatch(cell -> Arrays.binarySearch(cells, cell) >= 0);
+    }
+    if (part instanceof Part.Cube cube) {
+      return hasCube(t, cube.cube(), cells);
+    }
+    if (part instanceof Part.OcsPort port) {
+      return footprint instanceof Footprint.Cubes && hasCube(t, port.cube(), cells);
+    }
+    return Arrays.binarySearch(
+            cells,
+            t.cellOf(part instanceof Part.Chip chip ? chip.chip() : ((Part.Link) part).from()))
+        >= 0;
+  }
+
+  private static boolean hasCube(TpuTopology t, CubeId cube, int[] cells) {
+    int first = t.firstCell(cube);
+    for (int i = 0; i < t.hostsPerCube(); i++) {
+      if (Arrays.binarySearch(cells, first + i) >= 0) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  private static String name(TpuTopology t, Part part) {
+    if (part instanceof Part.Host host) {
+      return "host " + t.hostName(host.host());
+    }
+    if (part instanceof Part.Cube cube) {
+      return "cube " + t.cubeName(cube.cube());
+    }
+    if (part instanceof Part.OcsPort port) {
+      return "port "
+          + port.index()
+          + " of face "
+          + (port.positive() ? "+" : "-")
+          + port.axis()
+          + " of cube "
+          + t.cubeName(port.cube());
+    }
+    if (part instanceof Part.Link link) {
+      return "link " + link.from() + " " + link.axis();
+    }
+    return "chip " + ((Part.Chip) part).chip();
   }
 
   // ---------------------------------------------------------------- quotas and reserved capacity
@@ -331,7 +448,12 @@ final class PlanApplication {
       conflict(
           ConflictKind.RULE_BROKEN,
           subject,
-          "the " + what + " allows " + limit + " chips, but it would be " + used);
+          String.format(
+              Locale.ROOT,
+              "the %s allows %,d chips, but with this plan it would be %,d",
+              what,
+              limit,
+              used));
     }
   }
 }

@@ -1,5 +1,6 @@
 package dev.slicewright.report;
 
+import dev.slicewright.fleet.RunningSlice;
 import dev.slicewright.plan.BrokenSlice;
 import dev.slicewright.plan.Eviction;
 import dev.slicewright.plan.Move;
@@ -198,19 +199,28 @@ public final class PlanText {
   }
 
   private static String footprint(Placement p) {
-    if (p.footprint() instanceof Footprint.Cubes cubes) {
-      List<String> names =
-          cubes.cubes().stream().limit(4).map(c -> p.topology().cubeName(c)).toList();
-      int more = cubes.cubes().size() - names.size();
-      return String.join(" ", names)
-          + (more > 0 ? " and " + Words.plural(more, "more cube") : "")
-          + (p.twist().isNone() ? "" : ", twisted");
+    return p.topology().describe(p.footprint()) + (p.twist().isNone() ? "" : ", twisted");
+  }
+
+  /** Where a slice ran, in the words of a topology that the plan shows for its pod. */
+  private static String footprint(Plan plan, RunningSlice slice) {
+    for (Move move : plan.moves()) {
+      if (move.to().pod().equals(slice.pod())) {
+        return move.to().topology().describe(slice.footprint())
+            + (slice.twist().isNone() ? "" : ", twisted");
+      }
     }
-    if (p.footprint() instanceof Footprint.Partition partition) {
-      return "partition " + p.topology().partitions().map(f -> f.name(partition.id())).orElse("?");
+    for (RequestPlacement request : plan.placements()) {
+      for (Placement p : request.slices()) {
+        if (p.pod().equals(slice.pod())) {
+          return p.topology().describe(slice.footprint())
+              + (slice.twist().isNone() ? "" : ", twisted");
+        }
+      }
     }
-    Footprint.Box box = (Footprint.Box) p.footprint();
-    return box.extents() + " at " + box.origin();
+    return slice.footprint() instanceof Footprint.Box box
+        ? box.extents() + " at " + box.origin()
+        : slice.footprint().toString();
   }
 
   private static String hosts(Placement p) {
@@ -233,7 +243,7 @@ public final class PlanText {
           List.of(
               Words.shorten(m.from().id().toString(), 40),
               m.from().pod(),
-              m.from().footprint().toString(),
+              footprint(plan, m.from()),
               m.to().pod(),
               footprint(m.to()),
               hosts(m.to())));
@@ -299,7 +309,7 @@ public final class PlanText {
     }
     heading("Score, most important first");
     List<List<String>> rows = new ArrayList<>();
-    rows.add(List.of("level", ">value", "", ">bound", ">gap", "proof"));
+    rows.add(List.of("level", ">value", "", ">bound", ">gap", "bound from"));
     for (Score.LevelScore l : plan.score().levels()) {
       boolean max = l.level().kind().maximise();
       rows.add(
@@ -318,6 +328,7 @@ public final class PlanText {
     String proof =
         level.proof() instanceof Proof.Trivial ? "all that is asked for" : level.proof().toString();
     return proof
+        + (level.isProved() ? "" : "; not proved")
         + (level.claimedBound().isPresent()
             ? "; one solver alone claims " + Words.count(level.claimedBound().getAsLong())
             : "");
@@ -337,15 +348,31 @@ public final class PlanText {
             + (plan.engines().isEmpty() ? "" : ", with " + String.join(", ", plan.engines())));
     if (!plan.phases().isEmpty()) {
       List<List<String>> rows = new ArrayList<>();
-      rows.add(List.of("phase", ">time", ">size"));
+      rows.add(List.of("phase", ">time", ">size", ""));
       for (Phase p : plan.phases()) {
         rows.add(
-            List.of(p.name(), Words.millis(p.time()), p.size() == 0 ? "" : Words.count(p.size())));
+            List.of(
+                p.name(),
+                Words.millis(p.time()),
+                p.size() == 0 ? "" : Words.count(p.size()),
+                p.size() == 0 ? "" : unit(p)));
       }
       table(rows);
     }
     for (String note : plan.notes()) {
       out.append("  note: ").append(Words.oneLine(note)).append('\n');
     }
+  }
+
+  private static String unit(Phase phase) {
+    String one =
+        switch (phase.name()) {
+          case "translate", "search", "explain" -> "request";
+          case "bound" -> "level";
+          case "build", "solve" -> "candidate";
+          case "verify" -> "placed request";
+          default -> "";
+        };
+    return one.isEmpty() || phase.size() == 1 ? one : one + "s";
   }
 }

@@ -17,6 +17,7 @@ import dev.slicewright.topology.Shape;
 import dev.slicewright.topology.TpuTopology;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
@@ -102,7 +103,10 @@ final class Scene {
       }
     }
     int lower = 0;
-    for (RunningSlice slice : pod.running()) {
+    List<RunningSlice> running = new ArrayList<>(pod.running());
+    running.sort(Comparator.comparing(RunningSlice::id, Words.NATURAL));
+    arriving.sort(Comparator.comparing(Placement::id, Words.NATURAL));
+    for (RunningSlice slice : running) {
       Fate fate = fates.getOrDefault(slice.id(), Fate.STAYS);
       if (!before && fate == Fate.EVICTED) {
         continue;

@@ -10,6 +10,7 @@ final class TextDrawing {
 
   private static final int WIDTH = 100;
   private static final int MOST_LINKS = 12;
+  private static final int MOST_NAME = 14;
 
   private final Scene scene;
   private final StringBuilder out = new StringBuilder();
@@ -55,16 +56,21 @@ final class TextDrawing {
       for (char[] row : map) {
         java.util.Arrays.fill(row, ' ');
       }
+      String[] heads = new String[layer.rows()];
+      java.util.Arrays.fill(heads, "");
       for (Scene.Panel panel : layer.panels()) {
         char sign = cubeSign(frame, panel);
         map[panel.gridY()][panel.gridX()] = sign;
+        if (panel.gridX() == 0) {
+          heads[panel.gridY()] = Words.shorten(Words.oneLine(panel.name()), MOST_NAME);
+        }
         if (sign == '#') {
           List<String> block = new ArrayList<>();
           String mark =
               scene.isLinkBroken(panel.cube())
                   ? " x"
                   : scene.isCubeDegraded(panel.cube()) ? " ~" : "";
-          block.add(Words.shorten(Words.oneLine(panel.name()), 14) + mark);
+          block.add(Words.shorten(Words.oneLine(panel.name()), MOST_NAME) + mark);
           block.addAll(panel(frame, panel, ""));
           details.add(block);
         }
@@ -73,8 +79,12 @@ final class TextDrawing {
       if (!layer.title().isEmpty()) {
         block.add(layer.title());
       }
-      for (char[] row : map) {
-        block.add(new String(row));
+      int width = 0;
+      for (String head : heads) {
+        width = Math.max(width, head.length());
+      }
+      for (int y = 0; y < heads.length; y++) {
+        block.add(Words.padLeft(heads[y], width) + " " + new String(map[y]));
       }
       maps.add(block);
     }
@@ -189,7 +199,7 @@ final class TextDrawing {
             ? "one sign is a host of " + Words.plural(scene.topology.hostTile().chips(), "chip")
             : "one sign is " + Words.plural(scene.topology.cellTile().chips(), "chip"));
     if (scene.topology.isOptical()) {
-      signs.append(" (in the map of cubes, a cube)");
+      signs.append(" (in the map of cubes, a cube; a row is headed by its first)");
     }
     line(signs.toString());
     List<Hold> holds = scene.frames.get(scene.frames.size() - 1).holds();

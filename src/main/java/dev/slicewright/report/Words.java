@@ -1,11 +1,51 @@
 package dev.slicewright.report;
 
+import dev.slicewright.SliceId;
+import java.math.BigInteger;
 import java.time.Duration;
+import java.util.Comparator;
 import java.util.Locale;
 
 /** How the reports write numbers and names, whatever the default locale. */
 final class Words {
   private Words() {}
+
+  /** Numbers within names by value: job-2 before job-10. */
+  static final Comparator<SliceId> NATURAL =
+      Comparator.comparing(SliceId::request, Words::compareNatural)
+          .thenComparing(Comparator.naturalOrder());
+
+  private static int compareNatural(String a, String b) {
+    int i = 0;
+    int j = 0;
+    while (i < a.length() && j < b.length()) {
+      int m = digitsEnd(a, i);
+      int n = digitsEnd(b, j);
+      if (m == i || n == j) {
+        if (a.charAt(i) != b.charAt(j)) {
+          return Character.compare(a.charAt(i), b.charAt(j));
+        }
+        i++;
+        j++;
+        continue;
+      }
+      int byValue = new BigInteger(a.substring(i, m)).compareTo(new BigInteger(b.substring(j, n)));
+      if (byValue != 0) {
+        return byValue;
+      }
+      i = m;
+      j = n;
+    }
+    return Integer.compare(a.length() - i, b.length() - j);
+  }
+
+  private static int digitsEnd(String text, int from) {
+    int end = from;
+    while (end < text.length() && text.charAt(end) >= '0' && text.charAt(end) <= '9') {
+      end++;
+    }
+    return end;
+  }
 
   /** With thousands separated by commas. */
   static String count(long value) {

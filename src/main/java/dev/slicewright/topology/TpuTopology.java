@@ -40,6 +40,7 @@ public final class TpuTopology {
 
   private static final Axis[] AXES = Axis.values(); // values() copies each time
   private static final int EDGE = 4;
+  private static final int CUBES_NAMED = 4;
   private static final int CUBE_CHIPS = EDGE * EDGE * EDGE;
 
   private final AcceleratorType accelerator;
@@ -1368,7 +1369,10 @@ public final class TpuTopology {
     Footprint.Box box = (Footprint.Box) footprint;
     if (slicing instanceof Slicing.NestedPartitions
         || isOptical() && !((Slicing.OpticalCubes) slicing).boxesInCube()) {
-      return Optional.of("This pod's slices are partitions, not boxes.");
+      return Optional.of(
+          "This pod's slices are partitions, not boxes: use a Footprint.Partition with an id of"
+              + " partitions()"
+              + (isOptical() ? ", or Footprint.Cubes for whole cubes." : "."));
     }
     if (isWholeCubes(shape)) {
       return Optional.of("A slice of whole cubes is placed on cubes, not on a box.");
@@ -1396,6 +1400,30 @@ public final class TpuTopology {
       }
     }
     return Optional.empty();
+  }
+
+  /**
+   * A footprint in words, with the names of this pod.
+   *
+   * @param footprint a footprint of this pod
+   * @return such as {@code 4x4x8 at (0,0,4)}, {@code partition c1/2x4x4.1} or {@code cubes c0 c1};
+   *     of more than five cubes, the first four and how many more
+   */
+  public String describe(Footprint footprint) {
+    if (footprint instanceof Footprint.Partition partition) {
+      return "partition " + Objects.requireNonNull(forest, "forest").name(partition.id());
+    }
+    if (footprint instanceof Footprint.Cubes cubes) {
+      int count = cubes.cubes().size();
+      int shown = count <= CUBES_NAMED + 1 ? count : CUBES_NAMED;
+      StringBuilder text = new StringBuilder(count == 1 ? "cube" : "cubes");
+      cubes.cubes().subList(0, shown).forEach(c -> text.append(' ').append(cubeName(c)));
+      return shown == count
+          ? text.toString()
+          : text.append(" and ").append(count - shown).append(" more").toString();
+    }
+    Footprint.Box box = (Footprint.Box) footprint;
+    return box.extents() + " at " + box.origin();
   }
 
   /**

@@ -275,7 +275,7 @@ class FleetTest {
         .hasMessageContaining("1 running slice")
         .hasMessageContaining("0 holds");
     assertThatThrownBy(() -> fleet.hold(new Hold("h", "c", cubes(0), "a", NOON)).withoutPod("c"))
-        .hasMessageContaining("1 holds");
+        .hasMessageContaining("1 hold;");
     Map<String, String> hole = new HashMap<>();
     hole.put("zone", null);
     assertThatNullPointerException().isThrownBy(() -> fleet.withPod("d", CUBES, hole));

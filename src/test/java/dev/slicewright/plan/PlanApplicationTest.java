@@ -147,8 +147,9 @@ class PlanApplicationTest {
         Fleet.builder().build(),
         ConflictKind.SLICE_CHANGED,
         ConflictKind.SLICE_CHANGED,
-        ConflictKind.POD_CHANGED,
         ConflictKind.POD_CHANGED);
+    assertThatThrownBy(() -> PLAN.applyTo(Fleet.builder().build()))
+        .hasMessageContaining("pod p, where moved/0 and new/0 were to go, is gone");
   }
 
   @Test
@@ -198,6 +199,8 @@ class PlanApplicationTest {
   void namesHealthAndCordons() {
     Part host = new Part.Host(new HostId(0));
     conflicts(PLAN, FLEET.fail("p", host), ConflictKind.HEALTH_CHANGED);
+    assertThatThrownBy(() -> PLAN.applyTo(FLEET.fail("p", host)))
+        .hasMessageContaining("4x8x4 at (0,0,0) of pod p, but host 0 has failed");
     conflicts(PLAN, FLEET.report("p", host, Health.DEGRADED), ConflictKind.HEALTH_CHANGED);
     conflicts(PLAN, FLEET.cordon("p", host), ConflictKind.CORDONED);
     conflicts(PLAN, FLEET.cordonPod("p"), ConflictKind.CORDONED, ConflictKind.CORDONED);
