@@ -769,7 +769,9 @@ final class Explainer {
         evidence,
         cancelled
             ? "The solve was cancelled before a place was found or ruled out."
-            : "Time ran out before a place was found or ruled out; allow a longer deadline.");
+            : proved
+                ? "No best plan has room for it; time ran out before the reason was narrowed down."
+                : "Time ran out before a place was found or ruled out; allow a longer deadline.");
   }
 
   private Unplaced alone(int d, Demand demand, Evidence evidence) {

@@ -167,9 +167,10 @@ final class SolveRun {
     if (small) {
       planner.preload();
       rounds = Math.min(rounds, ROUNDS_BEFORE_MODEL);
-      own =
-          new Stop(
-              stop.token(), System.nanoTime() + Math.max(1_000_000, stop.remainingNanos() / 5));
+      if (budget.mode() == SolveBudget.Mode.FAST) {
+        long most = Math.max(1_000_000, stop.remainingNanos() / 5);
+        own = new Stop(stop.token(), System.nanoTime() + most);
+      } // otherwise only rounds count, so that runs repeat
     }
     improve(search, rounds, own, small);
   }
