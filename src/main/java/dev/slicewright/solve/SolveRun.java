@@ -168,8 +168,8 @@ final class SolveRun {
       planner.preload();
       rounds = Math.min(rounds, ROUNDS_BEFORE_MODEL);
       if (budget.mode() == SolveBudget.Mode.FAST) {
-        long most = Math.max(1_000_000, stop.remainingNanos() / 5);
-        own = new Stop(stop.token(), System.nanoTime() + most);
+        long share = Math.max(1_000_000, stop.remainingNanos() / 5);
+        own = new Stop(stop.token(), System.nanoTime() + share);
       } // otherwise only rounds count, so that runs repeat
     }
     improve(search, rounds, own, small);
