@@ -6,7 +6,6 @@ import java.util.Objects;
 
 /**
  * Integer prices that prove a bound of one level; anyone can check it. Immutable, safe to share.
- * Its arrays must not be changed.
  *
  * <p>All prices are multiples of {@link #UNIT}: a stored price of 2^20 is 1. Write the level as a
  * maximum. For any prices p ≥ 0 on rows a·x ≤ b and q on earlier levels of held values v, the
@@ -40,6 +39,16 @@ public record Certificate(int level, List<CellPrices> cells, List<RowPrice> rows
     }
   }
 
+  /**
+   * The prices on earlier levels.
+   *
+   * @return a copy
+   */
+  @Override
+  public long[] earlier() {
+    return earlier.clone();
+  }
+
   @Override
   public boolean equals(Object other) {
     return other instanceof Certificate that
@@ -68,16 +77,31 @@ public record Certificate(int level, List<CellPrices> cells, List<RowPrice> rows
   }
 
   /**
-   * Prices on the cells of one pod. Immutable, safe to share. Its array must not be changed.
+   * Prices on the cells of one pod. Immutable, safe to share.
    *
    * @param pod the pod's id
    * @param byCell a price for each cell of the pod, 0 or more
    */
   public record CellPrices(String pod, long[] byCell) {
-    /** Checks for null. */
+    /** Checks for null, and copies. */
     public CellPrices {
       Objects.requireNonNull(pod, "pod");
-      Objects.requireNonNull(byCell, "byCell");
+      byCell = byCell.clone();
+    }
+
+    /**
+     * The price of each cell.
+     *
+     * @return a copy
+     */
+    @Override
+    public long[] byCell() {
+      return byCell.clone();
+    }
+
+    /** The prices themselves, not to be changed: the checker reads them often. */
+    long[] shared() {
+      return byCell;
     }
 
     @Override

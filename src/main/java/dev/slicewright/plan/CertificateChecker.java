@@ -289,7 +289,7 @@ final class CertificateChecker {
               "expected prices once for a pod of the fleet, but was " + given.pod());
         }
         Room room = rooms.get(at);
-        long[] byCell = given.byCell();
+        long[] byCell = given.shared();
         if (byCell.length != room.topology.cellCount()) {
           throw new IllegalArgumentException(
               "expected a price for each of the "

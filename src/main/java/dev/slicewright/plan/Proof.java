@@ -34,7 +34,8 @@ public sealed interface Proof {
   }
 
   /**
-   * Two differently configured solves that agree. Immutable, safe to share.
+   * Two differently configured solves that agree; attested by whoever made the plan, and nothing
+   * that {@link PlanVerifier} could recompute. Immutable, safe to share.
    *
    * @param first the name of the first
    * @param second the name of the second

@@ -40,6 +40,8 @@ public enum Reason {
   DEADLINE,
   /** The solve was cancelled before a place was found; there may be one. */
   CANCELLED,
+  /** The solve ended, its work limit reached, before a place was found or ruled out. */
+  UNDECIDED,
   /** A running slice uses a failed part, and may not move. */
   PINNED
 }

@@ -360,6 +360,11 @@ final class Verification {
           path + ".slices",
           "expected all " + request.slices() + " slices, but was " + slices.size());
     }
+    for (RunningSlice slice : fleet.runningOf(request.id())) {
+      int index = slice.id().index();
+      String at = index < slices.size() ? path + ".slices[" + index + "]" : path;
+      bad(at, slice.id() + " runs already");
+    }
     List<Pod> on = slices.size() > 1 ? new ArrayList<>(slices.size()) : List.of();
     for (int i = 0; i < slices.size(); i++) {
       Placement slice = slices.get(i);
@@ -369,9 +374,6 @@ final class Verification {
       }
       if (i > 0 && !sameShape(request, slices.get(0).shape(), slice.shape())) {
         bad(at + ".shape", "expected " + slices.get(0).shape() + " as the first slice");
-      }
-      if (fleet.running(slice.id()).isPresent()) {
-        bad(at, slice.id() + " runs already");
       }
       take(at, request, slice);
       PodState state = state(slice.pod());

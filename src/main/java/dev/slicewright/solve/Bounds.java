@@ -167,7 +167,14 @@ final class Bounds {
   private List<Certificate> certificates(int l) {
     Level level = in.levels.get(l);
     if (level.kind() == Level.Kind.PRICE) {
-      return List.of(cheapest(l));
+      return List.of(cheapest(l), forced(l));
+    }
+    if (level.kind() == Level.Kind.SHAPE_RANK) {
+      return List.of(forced(l));
+    }
+    if (level.kind() == Level.Kind.KEPT && !in.free.isEmpty()) {
+      // Without prices: what has no place to which it could move.
+      return List.of(new Certificate(l, List.of(), List.of(), new long[l]));
     }
     if (level.kind() != Level.Kind.PLACED) {
       return List.of();
@@ -373,6 +380,31 @@ final class Bounds {
         continue;
       }
       q[j] = least * UNIT;
+    }
+    return new Certificate(l, List.of(), List.of(), q);
+  }
+
+  /**
+   * Chips placed are worth so much that nothing stays unplaced for its price or rank: exact where
+   * all that has a place is placed.
+   */
+  private Certificate forced(int l) {
+    boolean byRank = in.levels.get(l).kind() == Level.Kind.SHAPE_RANK;
+    long most = 0;
+    for (Demand demand : in.demands) {
+      for (Choice choice : demand.choices()) {
+        for (int at = 0; at < choice.pods().length; at++) {
+          long cost = byRank ? choice.shape().chips() * choice.ranks()[at] : choice.prices()[at];
+          most = Math.max(most, cost / Math.max(1, choice.gain()) + 1);
+        }
+      }
+    }
+    long[] q = new long[l];
+    if (most > Long.MAX_VALUE / UNIT / 4) {
+      return new Certificate(l, List.of(), List.of(), q);
+    }
+    for (int j = 0; j < l; j++) {
+      q[j] = in.levels.get(j).kind() == Level.Kind.PLACED ? most * UNIT : 0;
     }
     return new Certificate(l, List.of(), List.of(), q);
   }

@@ -82,11 +82,12 @@ final class Explainer {
   /** Why a demand is not placed; alike demands get the same answer, found once. */
   Unplaced explain(int d) {
     Demand demand = in.demands.get(d);
-    if (demand.request().gang().isPresent() || !in.fleet.holdsOf(demand.request().id()).isEmpty()) {
+    List<Object> key = alike(d);
+    if (key == null) {
       return explainAnew(d);
     }
-    List<Object> key = PlacementSearch.classKey(demand);
     key.add(demand.request().priority());
+    key.add(demand.request().gang().isPresent() ? demand.unit() : -1);
     Unplaced known = memo.get(key);
     if (known == null) {
       known = explainAnew(d);
@@ -94,6 +95,48 @@ final class Explainer {
     }
     return new Unplaced(
         demand.request().id(), known.reason(), known.never(), known.evidence(), known.sentence());
+  }
+
+  /** What demands that fit alike alone have in common, or null if a hold makes it unlike others. */
+  private @Nullable List<Object> alike(int d) {
+    Demand demand = in.demands.get(d);
+    SliceRequest request = demand.request();
+    if (!in.fleet.holdsOf(request.id()).isEmpty()) {
+      return null;
+    }
+    if (request.gang().isPresent()) {
+      request = request.toBuilder().gang("").build();
+      demand = new Demand(request, demand.unit(), demand.priorityIndex(), demand.choices());
+    }
+    return PlacementSearch.classKey(demand);
+  }
+
+  private final Map<Integer, List<Integer>> units = new HashMap<>();
+
+  /** The demands of a unit. */
+  private List<Integer> unit(int number) {
+    if (units.isEmpty()) {
+      for (int d = 0; d < in.demands.size(); d++) {
+        units.computeIfAbsent(in.demands.get(d).unit(), u -> new ArrayList<>()).add(d);
+      }
+    }
+    return units.getOrDefault(number, List.of());
+  }
+
+  private final Map<List<Object>, Boolean> fitting = new HashMap<>();
+
+  /** Whether a member of a gang fits, the others aside; found once for those alike. */
+  private boolean memberFits(int d) {
+    List<Object> key = alike(d);
+    if (key == null) {
+      return ruled(d, 0) == null && fitsAlone(d, in.pods);
+    }
+    Boolean known = fitting.get(key);
+    if (known == null) {
+      known = ruled(d, 0) == null && fitsAlone(d, in.pods);
+      fitting.put(key, known);
+    }
+    return known;
   }
 
   private Unplaced explainAnew(int d) {
@@ -279,15 +322,15 @@ final class Explainer {
 
   /** Why not even the empty fleet could hold its unit, or an empty string. Only what is proved. */
   private String never(Demand demand) {
-    for (Demand other : in.demands) {
-      if (other.unit() != demand.unit()) {
-        continue;
-      }
-      String why = neverAlone(other);
+    String own = neverAlone(demand);
+    if (!own.isEmpty()) {
+      return own;
+    }
+    for (int o : unit(demand.unit())) {
+      Demand other = in.demands.get(o);
+      String why = other == demand ? "" : neverAlone(other);
       if (!why.isEmpty()) {
-        return other == demand
-            ? why
-            : "Its gang needs " + other.request().id() + ", which can never be placed: " + why;
+        return "Its gang needs " + other.request().id() + ", which can never be placed: " + why;
       }
     }
     return "";
@@ -726,7 +769,9 @@ final class Explainer {
         evidence,
         cancelled
             ? "The solve was cancelled before a place was found or ruled out."
-            : "Time ran out before a place was found or ruled out; allow a longer deadline.");
+            : proved
+                ? "No best plan has room for it; time ran out before the reason was narrowed down."
+                : "Time ran out before a place was found or ruled out; allow a longer deadline.");
   }
 
   private Unplaced alone(int d, Demand demand, Evidence evidence) {
@@ -908,14 +953,12 @@ final class Explainer {
 
   private Unplaced rivals(int d, Demand demand, Evidence evidence) {
     SliceRequest request = demand.request();
-    List<Demand> unit = in.demands.stream().filter(o -> o.unit() == demand.unit()).toList();
+    List<Integer> unit = unit(demand.unit());
     if (unit.size() > 1) {
       List<String> missing = new ArrayList<>();
-      for (Demand other : unit) {
-        int o = in.demands.indexOf(other);
-        if (other != demand
-            && (other.choices().isEmpty() || ruled(o, 0) != null || !fitsAlone(o, in.pods))) {
-          missing.add(other.request().id());
+      for (int o : unit) {
+        if (o != d && (in.demands.get(o).choices().isEmpty() || !memberFits(o))) {
+          missing.add(in.demands.get(o).request().id());
         }
       }
       if (!missing.isEmpty()) {
@@ -931,7 +974,7 @@ final class Explainer {
                 + " does not fit.");
       }
     }
-    if (!proved && (stopped == StopReason.DEADLINE || stopped == StopReason.CANCELLED)) {
+    if (!proved && unit.size() == 1 && request.slices() == 1) {
       boolean roomLeft = false;
       for (Choice choice : demand.choices()) {
         for (int p : choice.pods()) {
@@ -944,8 +987,17 @@ final class Explainer {
                                   demand, choice, in.pods.get(p), in.rules.now())));
         }
       }
-      if (roomLeft) {
+      if (roomLeft && (stopped == StopReason.DEADLINE || stopped == StopReason.CANCELLED)) {
         return late(request, evidence);
+      }
+      if (roomLeft) {
+        return new Unplaced(
+            request.id(),
+            Reason.UNDECIDED,
+            false,
+            evidence,
+            "It still fits, but the solve ended before it was weighed against the rest; allow more"
+                + " time, or plan it alone.");
       }
     }
     Evidence then = afterPlan(d, evidence);

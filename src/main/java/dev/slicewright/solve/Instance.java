@@ -140,6 +140,7 @@ final class Instance {
   private List<Demand> resolve() {
     List<Demand> out = new ArrayList<>(requests.size());
     Map<String, Integer> units = new HashMap<>();
+    Map<Alike, Ways> alike = new HashMap<>();
     int unitCount = 0;
     for (int r = 0; r < requests.size(); r++) {
       SliceRequest request = requests.get(r);
@@ -154,12 +155,47 @@ final class Instance {
       while (priorities[priorityIndex] != request.priority()) {
         priorityIndex++;
       }
-      out.add(new Demand(request, unit, priorityIndex, choices(r, request)));
+      Ways ways = alike.computeIfAbsent(new Alike(request), k -> ways(request));
+      matching[r] = ways.matching();
+      out.add(new Demand(request, unit, priorityIndex, ways.choices()));
     }
     return out;
   }
 
-  private List<Choice> choices(int r, SliceRequest request) {
+  /** How a request could be served, and how many pods match it. */
+  private record Ways(List<Choice> choices, int matching) {}
+
+  /** All of a request that its choices depend on. */
+  private record Alike(
+      List<Shape> shapes,
+      long chips,
+      boolean mayTurn,
+      Interconnect interconnect,
+      Spread spread,
+      String pod,
+      List<String> accelerators,
+      Map<String, String> required,
+      Map<String, Set<String>> forbidden,
+      int slices,
+      String tenant) {
+    Alike(SliceRequest r) {
+      this(
+          r.shapes(),
+          r.chips(),
+          r.mayTurn(),
+          r.interconnect(),
+          r.spread(),
+          r.pod().orElse(""),
+          r.accelerators(),
+          r.requiredLabels(),
+          r.forbiddenLabels(),
+          r.slices(),
+          r.tenant());
+    }
+  }
+
+  private Ways ways(SliceRequest request) {
+    int matches = 0;
     Map<ChoiceKey, List<Home>> homesOf = new HashMap<>();
     TpuTopology last = null;
     List<Shape> options = List.of();
@@ -168,7 +204,7 @@ final class Instance {
       if (!matches(request, pod)) {
         continue;
       }
-      matching[r]++;
+      matches++;
       TpuTopology t = pod.topology();
       if (last == null || !t.equals(last)) {
         options = Collectives.shapeOptions(request, t);
@@ -213,7 +249,7 @@ final class Instance {
             .thenComparingLong(c -> Arrays.stream(c.prices()).min().orElse(0))
             .thenComparing(c -> pods.get(c.pods()[0]).topology().accelerator().name())
             .thenComparing(Choice::shape));
-    return out;
+    return new Ways(List.copyOf(out), matches);
   }
 
   private int[] domains(Spread spread, int[] own) {

@@ -38,6 +38,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
+import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -112,17 +113,19 @@ final class ModelTranslation {
   // ---------------------------------------------------------------- there
 
   /**
-   * The model, or null if it would have more candidates than allowed.
+   * The model, or null if it would have more candidates than allowed, or time is up.
    *
    * @param limit the most candidates, those of alike items counted once
+   * @param stop whether time is up
    */
-  static @Nullable ModelTranslation of(Instance in, int limit) {
-    return new Draft(in, limit).build();
+  static @Nullable ModelTranslation of(Instance in, int limit, BooleanSupplier stop) {
+    return new Draft(in, limit, stop).build();
   }
 
   private static final class Draft {
     final Instance in;
     final int limit;
+    final BooleanSupplier stop;
     final List<Meaning> meanings = new ArrayList<>();
     final List<int[]> wholeItems = new ArrayList<>();
     final Map<Integer, Map<PoolKind, BitSet>> pools = new TreeMap<>();
@@ -146,8 +149,9 @@ final class ModelTranslation {
 
     private record PoolRow(int row, Set<PoolKind> kinds, BitSet cubes) {}
 
-    Draft(Instance in, int limit) {
+    Draft(Instance in, int limit, BooleanSupplier stop) {
       this.in = in;
+      this.stop = stop;
       this.limit = limit;
       this.spaces = new PodSpace[in.pods.size()];
       this.cellBase = new int[in.pods.size()];
@@ -401,9 +405,9 @@ final class ModelTranslation {
               c.grid()));
     }
 
-    /** Whether the model is larger than anything is allowed to be. */
+    /** Whether the model is larger than anything is allowed to be, or time is up. */
     private boolean tooLarge() {
-      return distinct > limit || meanings.size() > MAX_COPIES;
+      return distinct > limit || meanings.size() > MAX_COPIES || stop.getAsBoolean();
     }
 
     /** All places for one item in one pod. */

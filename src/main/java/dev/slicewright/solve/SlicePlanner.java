@@ -8,6 +8,7 @@ import dev.slicewright.cost.CostTerms;
 import dev.slicewright.fleet.Fleet;
 import dev.slicewright.formulation.Formulation;
 import dev.slicewright.formulation.ortools.CpSatFormulation;
+import dev.slicewright.plan.ObjectiveLevels;
 import dev.slicewright.plan.Plan;
 import dev.slicewright.request.PlanningRules;
 import dev.slicewright.request.SliceRequest;
@@ -176,6 +177,8 @@ public final class SlicePlanner {
     Problems problems = new Problems();
     Set<String> seen = new HashSet<>();
     long slices = 0;
+    long chips = 0;
+    boolean tooMany = false;
     for (int i = 0; i < batch.size(); i++) {
       SliceRequest request = batch.get(i);
       String path = "requests[" + i + "]";
@@ -184,6 +187,19 @@ public final class SlicePlanner {
         continue;
       }
       slices += request.slices();
+      try {
+        long each = ObjectiveLevels.mostCounted(request);
+        chips = Math.addExact(chips, Math.multiplyExact(each, (long) request.slices()));
+      } catch (ArithmeticException e) {
+        if (!tooMany) {
+          problems.add(
+              path,
+              "expected at most 2^63 - 1 chips in all, but with request "
+                  + request.id()
+                  + " there are more; ask for fewer slices or a smaller shape");
+        }
+        tooMany = true;
+      }
       if (!seen.add(request.id())) {
         problems.add(path + ".id", "request id " + request.id() + " is used twice");
       }

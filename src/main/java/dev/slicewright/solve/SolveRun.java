@@ -85,6 +85,7 @@ final class SolveRun {
   private final long[][] provedFor; // the earlier values for which each bound holds
   private final Map<Integer, Opinion> opinions = new HashMap<>(); // by level
   private final @Nullable Long[] claimed;
+  private final boolean repairs; // whether something broken may move
   private boolean roundsRanOut;
   private boolean cutShort;
   private long lastTold;
@@ -115,6 +116,7 @@ final class SolveRun {
     this.proved = new Bounds.Bound[in.levels.size()];
     this.provedFor = new long[in.levels.size()][];
     this.claimed = new Long[in.levels.size()];
+    this.repairs = Completion.hasRepairs(in);
   }
 
   private void phase(String name, long sinceNanos, long size) {
@@ -146,7 +148,11 @@ final class SolveRun {
     search.construct(stop);
     cutShort |= stop.getAsBoolean();
     engines.add("search");
-    adopt(Solution.of(search.assignments()));
+    adopt(repaired(search));
+    if (repairs) {
+      Solution nothing = Solution.nothing(in.demands.size());
+      adopt(Completion.of(in, nothing, true, budget.seed(), stop));
+    }
     phase("search", since, in.demands.size());
     bound();
     long most = startNanos + budget.deadline().toNanos() / 3 * 2;
@@ -161,9 +167,10 @@ final class SolveRun {
     if (small) {
       planner.preload();
       rounds = Math.min(rounds, ROUNDS_BEFORE_MODEL);
-      own =
-          new Stop(
-              stop.token(), System.nanoTime() + Math.max(1_000_000, stop.remainingNanos() / 5));
+      if (budget.mode() == SolveBudget.Mode.FAST) {
+        long share = Math.max(1_000_000, stop.remainingNanos() / 5);
+        own = new Stop(stop.token(), System.nanoTime() + share);
+      } // otherwise only rounds count, so that runs repeat
     }
     improve(search, rounds, own, small);
   }
@@ -229,9 +236,9 @@ final class SolveRun {
       }
       planner.releaseWorkers(extra);
     }
-    adopt(Solution.of(search.assignments()));
+    adopt(repaired(search));
     for (PlacementSearch other : others) {
-      adopt(Solution.of(other.assignments()));
+      adopt(repaired(other));
     }
     cutShort |= stop.getAsBoolean();
     phase("search", since, in.demands.size());
@@ -283,6 +290,12 @@ final class SolveRun {
       }
     }
     return true;
+  }
+
+  /** What a search has placed, and what is broken moved beside it. */
+  private Solution repaired(PlacementSearch search) {
+    Solution solution = Solution.of(search.assignments());
+    return repairs ? Completion.of(in, solution, false, budget.seed(), stop) : solution;
   }
 
   /** Keeps a solution if it is better than the one in hand. */
@@ -372,7 +385,7 @@ final class SolveRun {
       long since = System.nanoTime();
       translated = true;
       translation =
-          ModelTranslation.of(in, in.free.isEmpty() ? MAX_CANDIDATES : MAX_CANDIDATES_MOVING);
+          ModelTranslation.of(in, in.free.isEmpty() ? MAX_CANDIDATES : MAX_CANDIDATES_MOVING, stop);
       phase("build", since, translation == null ? 0 : translation.model().candidates().size());
     }
     return translation;
@@ -438,10 +451,10 @@ final class SolveRun {
     if (!Arrays.equals(before, before(level))) {
       return true; // an earlier level has become better, so what was claimed is of no use
     }
-    claim(t, name, first, level);
     if (in.levels.get(level).kind() == Level.Kind.NEW_HOSTS && !t.newHostsExact()) {
-      return false;
+      return false; // the model's figures are too high, so a claim about them says nothing
     }
+    claim(t, name, first, level);
     if (first.status() != FormulationResult.Status.OPTIMAL
         || optimum != values[level]
         || stop.getAsBoolean()) {
@@ -535,7 +548,10 @@ final class SolveRun {
     if (solution == null) {
       return Long.MIN_VALUE;
     }
-    if (adopt(solution)) {
+    // What the level does not ask for may have been left out: more of it is never worse.
+    boolean better = adopt(solution);
+    better |= adopt(Completion.of(in, solution, true, budget.seed(), stop));
+    if (better) {
       tell();
     }
     return value;
@@ -592,6 +608,11 @@ final class SolveRun {
   }
 
   private Plan finish(Solution first) {
+    if (!in.free.isEmpty() && engines.size() < 2 && !provedAll()) {
+      note(
+          "No formulation took part, so but for swapping out failed parts neither moves nor"
+              + " evictions were weighed.");
+    }
     StopReason reason = stopReason();
     if (reason == StopReason.DEADLINE && budget.mode() != SolveBudget.Mode.FAST) {
       note("The deadline cut in, so a second run may give another plan.");
@@ -719,13 +740,19 @@ final class SolveRun {
         continue;
       }
       boolean may = movable.contains(id.request());
+      int kept = in.level(Level.Kind.KEPT, slice.request().priority());
+      boolean settled = kept >= 0 && proved[kept] != null && proved[kept].value() == values[kept];
       b.broken(
           new BrokenSlice(
               slice,
-              may ? Reason.FRAGMENTED : Reason.PINNED,
-              may
-                  ? "It uses a failed part, and no free place was found to which it could move."
-                  : "It uses a failed part, and the rules do not let it move."));
+              !may ? Reason.PINNED : settled ? Reason.FRAGMENTED : Reason.UNDECIDED,
+              !may
+                  ? "It uses a failed part, and the rules do not let it move."
+                  : settled
+                      ? "It uses a failed part, and no plan that is as good otherwise moves it: free"
+                          + " room, or permit more."
+                      : "It uses a failed part, and the solve ended before a place to move to was"
+                          + " found or ruled out."));
     }
   }
 

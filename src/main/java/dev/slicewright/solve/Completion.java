@@ -1,0 +1,340 @@
+package dev.slicewright.solve;
+
+import dev.slicewright.SliceId;
+import dev.slicewright.fleet.Health;
+import dev.slicewright.fleet.Hold;
+import dev.slicewright.fleet.Pod;
+import dev.slicewright.fleet.RunningSlice;
+import dev.slicewright.request.Interconnect;
+import dev.slicewright.request.PlanningRules.DisruptionBudget;
+import dev.slicewright.request.SliceRequest;
+import dev.slicewright.request.Spread;
+import dev.slicewright.search.Assignment;
+import dev.slicewright.search.Demand;
+import dev.slicewright.search.Limit;
+import dev.slicewright.search.PlacementSearch;
+import dev.slicewright.search.PodSpace;
+import dev.slicewright.search.PodSpace.Spot;
+import dev.slicewright.search.Want;
+import dev.slicewright.topology.CubeId;
+import dev.slicewright.topology.Footprint;
+import dev.slicewright.topology.Shape;
+import dev.slicewright.topology.TpuTopology;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import java.util.function.BooleanSupplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Adds to a solution, by search, what it leaves out: moves broken slices that may move, and places
+ * demands that are not placed. Nothing of the solution is taken back, so the result is never worse.
+ *
+ * <p>A slice of whole cubes keeps those that work and swaps the others; every other slice goes to
+ * the best fit, its own pod first. O(demands × a search for a place).
+ */
+final class Completion {
+
+  private static final Shape CUBE = Shape.of(4, 4, 4);
+
+  private final Instance in;
+  private final Solution from;
+  private final PlacementSearch search;
+  private final Solution out;
+
+  private Completion(Instance in, Solution from, long seed) {
+    this.in = in;
+    this.from = from;
+    List<Demand> open = new ArrayList<>(in.demands.size());
+    Set<Integer> settled = new TreeSet<>();
+    for (int d = 0; d < in.demands.size(); d++) {
+      if (from.placed().get(d) != null) {
+        settled.add(in.demands.get(d).unit());
+      }
+    }
+    for (Demand demand : in.demands) {
+      open.add(
+          settled.contains(demand.unit())
+              ? new Demand(demand.request(), demand.unit(), demand.priorityIndex(), List.of())
+              : demand);
+    }
+    this.search =
+        new PlacementSearch(
+            in.pods, open, limits(), in.priorities.length, in.rules.now(), seed, in.credits);
+    this.out =
+        new Solution(
+            new ArrayList<>(from.placed()),
+            new TreeMap<>(from.moved()),
+            new TreeSet<>(from.evicted()));
+    occupy();
+  }
+
+  /**
+   * Completes a solution.
+   *
+   * @param repairFirst whether broken slices are moved before demands are placed, or after
+   */
+  static Solution of(
+      Instance in, Solution from, boolean repairFirst, long seed, BooleanSupplier stop) {
+    Completion c = new Completion(in, from, seed);
+    if (repairFirst) {
+      c.repair(stop);
+    }
+    c.search.construct(stop);
+    List<@Nullable Assignment> more = c.search.assignments();
+    for (int d = 0; d < more.size(); d++) {
+      if (more.get(d) != null) {
+        c.out.placed().set(d, more.get(d));
+      }
+    }
+    if (!repairFirst) {
+      c.repair(stop);
+    }
+    return c.out;
+  }
+
+  /** Whether there is anything broken that may move. */
+  static boolean hasRepairs(Instance in) {
+    for (Instance.Free free : in.free) {
+      for (int i = 0; free.permission().move() && i < free.broken().length; i++) {
+        if (free.broken()[i]) {
+          return true;
+        }
+      }
+    }
+    return false;
+  }
+
+  /** The room of every limit after the solution. */
+  private List<Limit> limits() {
+    List<Limit> out = new ArrayList<>(in.limits.size());
+    for (int l = 0; l < in.limits.size(); l++) {
+      Limit limit = in.limits.get(l);
+      long room = limit.room();
+      for (int d = 0; d < in.demands.size(); d++) {
+        Assignment a = from.placed().get(d);
+        Demand demand = in.demands.get(d);
+        for (int s = 0; a != null && s < a.pods().length; s++) {
+          if (limit.counts(demand.request().tenant(), a.pods()[s])) {
+            room -= demand.choices().get(a.choice()).shape().chips();
+          }
+        }
+        room += a != null && in.credits != null ? in.credits[d][l] : 0;
+      }
+      for (Instance.Free free : in.free) {
+        for (RunningSlice slice : free.slices()) {
+          Solution.Target to = from.moved().get(slice.id());
+          String tenant = free.request().tenant();
+          if ((to != null || from.evicted().contains(free.request().id()))
+              && limit.counts(tenant, in.podOf(slice.pod()))) {
+            room += slice.shape().chips();
+          }
+          if (to != null && limit.counts(tenant, to.pod())) {
+            room -= to.shape().chips();
+          }
+        }
+      }
+      out.add(new Limit(limit.tenant(), limit.others(), limit.pods(), room));
+    }
+    return out;
+  }
+
+  /** Puts the solution into the search's pods. */
+  private void occupy() {
+    for (Instance.Free free : in.free) {
+      for (RunningSlice slice : free.slices()) {
+        if (from.evicted().contains(free.request().id()) || from.moved().containsKey(slice.id())) {
+          search.space(in.podOf(slice.pod())).setTaken(slice.footprint(), false);
+        }
+      }
+    }
+    for (Assignment a : from.placed()) {
+      for (int s = 0; a != null && s < a.pods().length; s++) {
+        search.space(a.pods()[s]).setTaken(a.footprints().get(s), true);
+      }
+    }
+    for (Solution.Target to : from.moved().values()) {
+      search.space(to.pod()).setTaken(to.footprint(), true);
+    }
+  }
+
+  // ---------------------------------------------------------------- repairs
+
+  private void repair(BooleanSupplier stop) {
+    List<Instance.Free> order = new ArrayList<>(in.free);
+    order.sort(
+        Comparator.comparingLong((Instance.Free f) -> f.request().priority())
+            .reversed()
+            .thenComparing(f -> f.request().id()));
+    for (Instance.Free free : order) {
+      if (stop.getAsBoolean()) {
+        return;
+      }
+      if (free.permission().move()
+          && !out.evicted().contains(free.request().id())
+          && keepsSpread(free)) {
+        for (int i = 0; i < free.slices().size(); i++) {
+          RunningSlice slice = free.slices().get(i);
+          boolean fine =
+              free.request().interconnect() != Interconnect.TWISTED || !slice.twist().isNone();
+          if (free.broken()[i]
+              && fine
+              && !out.moved().containsKey(slice.id())
+              && withinBudget(free)) {
+            move(free, slice);
+          }
+        }
+      }
+    }
+  }
+
+  /** Whether the slices lie as their request asks; once one moves, they all have to. */
+  private boolean keepsSpread(Instance.Free free) {
+    Spread spread = free.request().spread();
+    if (spread.kind() == Spread.Kind.ANY || free.slices().size() == 1) {
+      return true;
+    }
+    Map<String, Integer> count = new TreeMap<>();
+    for (RunningSlice slice : free.slices()) {
+      String value = in.pods.get(in.podOf(slice.pod())).labels().get(spread.label());
+      count.merge(value == null ? "pod " + slice.pod() : "label " + value, 1, Integer::sum);
+    }
+    int most = count.values().stream().mapToInt(Integer::intValue).max().orElse(0);
+    return switch (spread.kind()) {
+      case ANY -> true;
+      case SAME_POD -> count.size() == 1;
+      case DIFFERENT_PODS -> most == 1;
+      case AT_MOST -> most <= spread.max();
+    };
+  }
+
+  /** Whether one more slice of a request may be moved. */
+  private boolean withinBudget(Instance.Free next) {
+    DisruptionBudget budget = in.rules.disruption();
+    long slices = out.moved().size() + 1L;
+    long seconds = 0;
+    Set<String> tenants = new TreeSet<>();
+    for (Instance.Free free : in.free) {
+      boolean gone = out.evicted().contains(free.request().id());
+      slices += gone ? free.slices().size() : 0;
+      if (free == next || Values.disturbed(free, out)) {
+        seconds = Math.addExact(seconds, Values.disruption(in, free));
+        tenants.add(free.request().tenant());
+      }
+    }
+    return slices <= budget.slices()
+        && seconds <= budget.chipSeconds()
+        && tenants.size() <= budget.tenants();
+  }
+
+  private void move(Instance.Free free, RunningSlice slice) {
+    int home = in.podOf(slice.pod());
+    if (slice.footprint() instanceof Footprint.Cubes cubes && swap(free, slice, cubes, home)) {
+      return;
+    }
+    PodSpace own = search.space(home);
+    own.setTaken(slice.footprint(), false);
+    Spot best = null;
+    int bestPod = -1;
+    for (int p : pods(free, slice, home)) {
+      PodSpace space = search.space(p);
+      Spot spot = space.find(space.register(want(free.request(), slice.shape(), p)), null);
+      if (spot != null && (best == null || bestPod != home && spot.score() < best.score())) {
+        best = spot;
+        bestPod = p;
+      }
+    }
+    if (best == null) {
+      own.setTaken(slice.footprint(), true);
+      return;
+    }
+    search.space(bestPod).take(best);
+    put(slice.id(), bestPod, slice.shape(), best.footprint());
+  }
+
+  /** Keeps the cubes that work, each in its place, and swaps the others. */
+  private boolean swap(Instance.Free free, RunningSlice slice, Footprint.Cubes cubes, int home) {
+    Pod pod = in.pods.get(home);
+    if (!Instance.matches(free.request(), pod)) {
+      return false;
+    }
+    PodSpace space = search.space(home);
+    Want one =
+        new Want(CUBE, true, free.request().healthyOnly(), false, holder(free.request(), pod));
+    int want = space.register(one);
+    List<CubeId> now = new ArrayList<>();
+    List<Spot> taken = new ArrayList<>();
+    List<Footprint> left = new ArrayList<>();
+    for (CubeId cube : cubes.cubes()) {
+      Footprint alone = new Footprint.Cubes(List.of(cube));
+      Health health = pod.healthOf(alone);
+      if (health == Health.HEALTHY || health == Health.DEGRADED && !free.request().healthyOnly()) {
+        now.add(cube);
+        continue;
+      }
+      Spot spot = space.find(want, null);
+      if (spot == null) {
+        taken.forEach(space::giveBack);
+        return false;
+      }
+      space.take(spot);
+      taken.add(spot);
+      left.add(alone);
+      now.add(((Footprint.Cubes) spot.footprint()).cubes().get(0));
+    }
+    left.forEach(f -> space.setTaken(f, false));
+    put(slice.id(), home, slice.shape(), new Footprint.Cubes(now));
+    return true;
+  }
+
+  private void put(SliceId id, int pod, Shape shape, Footprint footprint) {
+    out.moved().put(id, new Solution.Target(pod, shape, footprint));
+  }
+
+  /**
+   * The pods to which a slice may go, its own first; other pods only where no tie speaks of them.
+   */
+  private List<Integer> pods(Instance.Free free, RunningSlice slice, int home) {
+    List<Integer> found = new ArrayList<>();
+    SliceRequest request = free.request();
+    boolean elsewhere =
+        !free.permission().withinPod()
+            && in.limits.isEmpty()
+            && (free.slices().size() == 1 || request.spread().kind() == Spread.Kind.ANY);
+    String accelerator = in.pods.get(home).topology().accelerator().name();
+    for (int p = 0; p < in.pods.size(); p++) {
+      Pod pod = in.pods.get(p);
+      TpuTopology t = pod.topology();
+      if ((p == home || elsewhere)
+          && Instance.matches(request, pod)
+          && t.accelerator().name().equals(accelerator)
+          && t.isLegal(slice.shape())
+          && (slice.twist().isNone() || t.twist(slice.shape()).isPresent())) {
+        found.add(p == home ? 0 : found.size(), p);
+      }
+    }
+    return found;
+  }
+
+  private Want want(SliceRequest request, Shape shape, int p) {
+    return new Want(
+        shape,
+        request.mayTurn(),
+        request.healthyOnly(),
+        request.interconnect() != Interconnect.ANY,
+        holder(request, in.pods.get(p)));
+  }
+
+  private String holder(SliceRequest request, Pod pod) {
+    for (Hold hold : pod.holds()) {
+      if (hold.request().equals(request.id()) && hold.isLive(in.rules.now())) {
+        return request.id();
+      }
+    }
+    return "";
+  }
+}
