@@ -62,8 +62,8 @@ final class Bounds {
   }
 
   private final Map<Integer, Known> known = new HashMap<>();
-  private final ToLongBiFunction<Certificate, long[]> checker;
-  private final long checkerNanos;
+  private @Nullable ToLongBiFunction<Certificate, long[]> checker; // made when first asked
+  private long checkerNanos;
   private final Map<CellPrices, CellPrices> interned = new HashMap<>();
 
   private static final long UNIT = Certificate.UNIT;
@@ -78,9 +78,18 @@ final class Bounds {
   Bounds(Instance in, BooleanSupplier stop) {
     this.in = in;
     this.stop = stop;
-    long since = System.nanoTime();
-    this.checker = PlanVerifier.certifiedBounds(in.fleet, in.requests, in.rules, in.cost);
-    this.checkerNanos = System.nanoTime() - since;
+  }
+
+  /** Most plans need no certificate, and so no checker. */
+  private ToLongBiFunction<Certificate, long[]> checker() {
+    ToLongBiFunction<Certificate, long[]> made = checker;
+    if (made == null) {
+      long since = System.nanoTime();
+      made = PlanVerifier.certifiedBounds(in.fleet, in.requests, in.rules, in.cost);
+      checker = made;
+      checkerNanos = System.nanoTime() - since;
+    }
+    return made;
   }
 
   /** About how long the verifier will take to check one certificate of each level. */
@@ -151,7 +160,7 @@ final class Bounds {
   private Bound better(int l, long[] values, Bound best, Certificate certificate) {
     long value;
     try {
-      value = checker.applyAsLong(certificate, values);
+      value = checker().applyAsLong(certificate, values);
     } catch (IllegalArgumentException | ArithmeticException e) {
       return best; // prices that do not suit this pod, or figures too large for them
     }
