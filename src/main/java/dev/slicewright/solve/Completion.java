@@ -272,7 +272,11 @@ final class Completion {
     for (CubeId cube : cubes.cubes()) {
       Footprint alone = new Footprint.Cubes(List.of(cube));
       Health health = pod.healthOf(alone);
-      if (health == Health.HEALTHY || health == Health.DEGRADED && !free.request().healthyOnly()) {
+      // What is created anew may not stand on a cordoned part, not even where it stood before.
+      boolean cordoned = pod.cordonedCells().containsAny(pod.topology().cells(alone));
+      boolean works =
+          health == Health.HEALTHY || health == Health.DEGRADED && !free.request().healthyOnly();
+      if (works && !cordoned) {
         now.add(cube);
         continue;
       }
