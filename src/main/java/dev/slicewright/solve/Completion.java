@@ -1,6 +1,7 @@
 package dev.slicewright.solve;
 
 import dev.slicewright.SliceId;
+import dev.slicewright.cost.Collectives;
 import dev.slicewright.fleet.Health;
 import dev.slicewright.fleet.Hold;
 import dev.slicewright.fleet.Pod;
@@ -259,7 +260,7 @@ final class Completion {
   /** Keeps the cubes that work, each in its place, and swaps the others. */
   private boolean swap(Instance.Free free, RunningSlice slice, Footprint.Cubes cubes, int home) {
     Pod pod = in.pods.get(home);
-    if (!Instance.matches(free.request(), pod)) {
+    if (!Instance.matches(free.request(), pod) || !asked(free.request(), slice, pod.topology())) {
       return false;
     }
     PodSpace space = search.space(home);
@@ -317,11 +318,20 @@ final class Completion {
           && Instance.matches(request, pod)
           && t.accelerator().name().equals(accelerator)
           && t.isLegal(slice.shape())
+          && asked(request, slice, t)
           && (slice.twist().isNone() || t.twist(slice.shape()).isPresent())) {
         found.add(p == home ? 0 : found.size(), p);
       }
     }
     return found;
+  }
+
+  /**
+   * Whether a slice has a shape that its request still asks for; what runs may have been turned.
+   */
+  private static boolean asked(SliceRequest request, RunningSlice slice, TpuTopology t) {
+    return Collectives.rank(request, Collectives.shapeOptions(request, t), slice.shape())
+        .isPresent();
   }
 
   private Want want(SliceRequest request, Shape shape, int p) {
