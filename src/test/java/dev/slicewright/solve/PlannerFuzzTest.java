@@ -30,7 +30,7 @@ class PlannerFuzzTest {
       proved += plan.score().isOptimal() ? 1 : 0;
       placed += plan.placements().size();
     }
-    assertThat(proved).isGreaterThan(300);
+    assertThat(proved).isGreaterThan(390);
     assertThat(placed).isGreaterThan(100);
   }
 }
