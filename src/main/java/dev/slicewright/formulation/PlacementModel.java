@@ -399,15 +399,6 @@ public final class PlacementModel {
     }
 
     /**
-     * The number of candidates so far.
-     *
-     * @return 0 or more
-     */
-    public int candidateCount() {
-      return candidates.size();
-    }
-
-    /**
      * Checks and builds.
      *
      * @return the model

@@ -501,18 +501,7 @@ public final class PlacementSearch {
    * @return the want
    */
   public static Want wantOf(Demand demand, Choice choice, Pod pod, Instant now) {
-    String holder = "";
-    for (var hold : pod.holds()) {
-      if (hold.request().equals(demand.request().id()) && hold.isLive(now)) {
-        holder = demand.request().id();
-      }
-    }
-    return new Want(
-        choice.shape(),
-        demand.request().mayTurn(),
-        demand.request().healthyOnly(),
-        demand.request().interconnect() != dev.slicewright.request.Interconnect.ANY,
-        holder);
+    return Want.of(demand.request(), choice.shape(), pod, now);
   }
 
   private boolean roomFor(Demand demand, int pod, long chips) {

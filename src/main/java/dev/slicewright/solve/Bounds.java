@@ -342,17 +342,7 @@ final class Bounds {
 
   /** The pod as it would be if all that may leave had left, nothing of this batch placed. */
   private PodSpace space(int p) {
-    return fresh.computeIfAbsent(
-        p,
-        q -> {
-          PodSpace space = PodSpace.of(in.pods.get(q), in.rules.now(), false);
-          for (Instance.Free free : in.free) {
-            free.slices().stream()
-                .filter(s -> in.podOf(s.pod()) == q)
-                .forEach(s -> space.setTaken(s.footprint(), false));
-          }
-          return space;
-        });
+    return fresh.computeIfAbsent(p, in::cleared);
   }
 
   private int[] podsWanted(long priority) {

@@ -3,7 +3,6 @@ package dev.slicewright.solve;
 import dev.slicewright.SliceId;
 import dev.slicewright.cost.Collectives;
 import dev.slicewright.fleet.Health;
-import dev.slicewright.fleet.Hold;
 import dev.slicewright.fleet.Pod;
 import dev.slicewright.fleet.RunningSlice;
 import dev.slicewright.request.Interconnect;
@@ -24,7 +23,6 @@ import dev.slicewright.topology.TpuTopology;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
-import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
@@ -39,8 +37,6 @@ import org.jspecify.annotations.Nullable;
  * the best fit, its own pod first. O(demands × a search for a place).
  */
 final class Completion {
-
-  private static final Shape CUBE = Shape.of(4, 4, 4);
 
   private final Instance in;
   private final Solution from;
@@ -177,7 +173,7 @@ final class Completion {
       }
       if (free.permission().move()
           && !out.evicted().contains(free.request().id())
-          && keepsSpread(free)) {
+          && in.keepsSpread(free)) {
         for (int i = 0; i < free.slices().size(); i++) {
           RunningSlice slice = free.slices().get(i);
           boolean fine =
@@ -191,26 +187,6 @@ final class Completion {
         }
       }
     }
-  }
-
-  /** Whether the slices lie as their request asks; once one moves, they all have to. */
-  private boolean keepsSpread(Instance.Free free) {
-    Spread spread = free.request().spread();
-    if (spread.kind() == Spread.Kind.ANY || free.slices().size() == 1) {
-      return true;
-    }
-    Map<String, Integer> count = new TreeMap<>();
-    for (RunningSlice slice : free.slices()) {
-      String value = in.pods.get(in.podOf(slice.pod())).labels().get(spread.label());
-      count.merge(value == null ? "pod " + slice.pod() : "label " + value, 1, Integer::sum);
-    }
-    int most = count.values().stream().mapToInt(Integer::intValue).max().orElse(0);
-    return switch (spread.kind()) {
-      case ANY -> true;
-      case SAME_POD -> count.size() == 1;
-      case DIFFERENT_PODS -> most == 1;
-      case AT_MOST -> most <= spread.max();
-    };
   }
 
   /** Whether one more slice of a request may be moved. */
@@ -243,7 +219,11 @@ final class Completion {
     int bestPod = -1;
     for (int p : pods(free, slice, home)) {
       PodSpace space = search.space(p);
-      Spot spot = space.find(space.register(want(free.request(), slice.shape(), p)), null);
+      Spot spot =
+          space.find(
+              space.register(
+                  Want.of(free.request(), slice.shape(), in.pods.get(p), in.rules.now())),
+              null);
       if (spot != null && (best == null || bestPod != home && spot.score() < best.score())) {
         best = spot;
         bestPod = p;
@@ -264,9 +244,7 @@ final class Completion {
       return false;
     }
     PodSpace space = search.space(home);
-    Want one =
-        new Want(CUBE, true, free.request().healthyOnly(), false, holder(free.request(), pod));
-    int want = space.register(one);
+    int want = space.register(Want.cubeOf(free.request(), pod, in.rules.now()));
     List<CubeId> now = new ArrayList<>();
     List<Spot> taken = new ArrayList<>();
     List<Footprint> left = new ArrayList<>();
@@ -332,23 +310,5 @@ final class Completion {
   private static boolean asked(SliceRequest request, RunningSlice slice, TpuTopology t) {
     return Collectives.rank(request, Collectives.shapeOptions(request, t), slice.shape())
         .isPresent();
-  }
-
-  private Want want(SliceRequest request, Shape shape, int p) {
-    return new Want(
-        shape,
-        request.mayTurn(),
-        request.healthyOnly(),
-        request.interconnect() != Interconnect.ANY,
-        holder(request, in.pods.get(p)));
-  }
-
-  private String holder(SliceRequest request, Pod pod) {
-    for (Hold hold : pod.holds()) {
-      if (hold.request().equals(request.id()) && hold.isLive(in.rules.now())) {
-        return request.id();
-      }
-    }
-    return "";
   }
 }

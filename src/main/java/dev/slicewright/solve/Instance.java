@@ -1,6 +1,5 @@
 package dev.slicewright.solve;
 
-import dev.slicewright.SliceId;
 import dev.slicewright.cost.Collectives;
 import dev.slicewright.cost.CostTerms;
 import dev.slicewright.fleet.Fleet;
@@ -19,6 +18,7 @@ import dev.slicewright.request.Spread;
 import dev.slicewright.search.Demand;
 import dev.slicewright.search.Demand.Choice;
 import dev.slicewright.search.Limit;
+import dev.slicewright.search.PodSpace;
 import dev.slicewright.topology.Shape;
 import dev.slicewright.topology.TpuTopology;
 import java.util.ArrayList;
@@ -123,10 +123,6 @@ final class Instance {
   private boolean isBroken(RunningSlice slice) {
     Pod pod = pods.get(podOf(slice.pod()));
     return !pod.reportedHealth().isEmpty() && pod.healthOf(slice.footprint()) == Health.FAILED;
-  }
-
-  boolean isBroken(SliceId id) {
-    return broken.stream().anyMatch(s -> s.id().equals(id));
   }
 
   // ---------------------------------------------------------------- requests
@@ -354,6 +350,37 @@ final class Instance {
     return pod.labels()
         .entrySet()
         .containsAll(rules.reserved().get(reserved).podLabels().entrySet());
+  }
+
+  /** Whether the slices of a running request lie as it asks. */
+  boolean keepsSpread(Free free) {
+    Spread spread = free.request().spread();
+    Map<String, Integer> count = new HashMap<>();
+    for (RunningSlice slice : free.slices()) {
+      String label = spread.label();
+      String value = label.isEmpty() ? null : pods.get(podOf(slice.pod())).labels().get(label);
+      count.merge(value == null ? "pod " + slice.pod() : "label " + value, 1, Integer::sum);
+    }
+    int most = count.values().stream().mapToInt(Integer::intValue).max().orElse(0);
+    return switch (spread.kind()) {
+      case ANY -> true;
+      case SAME_POD -> count.size() <= 1;
+      case DIFFERENT_PODS -> most <= 1;
+      case AT_MOST -> most <= spread.max();
+    };
+  }
+
+  /** A pod as it would be if all that may move or leave had gone, nothing of the batch placed. */
+  PodSpace cleared(int pod) {
+    PodSpace space = PodSpace.of(pods.get(pod), rules.now(), false);
+    for (Free running : free) {
+      for (RunningSlice slice : running.slices()) {
+        if (podOf(slice.pod()) == pod) {
+          space.setTaken(slice.footprint(), false);
+        }
+      }
+    }
+    return space;
   }
 
   /** The index of a level. */

@@ -171,14 +171,7 @@ final class ModelTranslation {
     PodSpace space(int pod) {
       PodSpace space = spaces[pod];
       if (space == null) {
-        space = PodSpace.of(in.pods.get(pod), in.rules.now(), false);
-        for (Instance.Free free : in.free) {
-          for (RunningSlice slice : free.slices()) {
-            if (in.podOf(slice.pod()) == pod) {
-              space.setTaken(slice.footprint(), false);
-            }
-          }
-        }
+        space = in.cleared(pod);
         spaces[pod] = space;
       }
       return space;
@@ -498,19 +491,7 @@ final class ModelTranslation {
     }
 
     private Want want(Instance.Free free, Shape shape, int pod) {
-      SliceRequest request = free.request();
-      String holder = "";
-      for (var hold : in.pods.get(pod).holds()) {
-        if (hold.request().equals(request.id()) && hold.isLive(in.rules.now())) {
-          holder = request.id();
-        }
-      }
-      return new Want(
-          shape,
-          request.mayTurn(),
-          request.healthyOnly(),
-          request.interconnect() != Interconnect.ANY,
-          holder);
+      return Want.of(free.request(), shape, in.pods.get(pod), in.rules.now());
     }
 
     /** What the slices of a running request have in common once one of them moves; 1 or more. */
@@ -551,7 +532,7 @@ final class ModelTranslation {
           lost[disruption] = seconds;
         }
         Spread spread = request.spread();
-        boolean loose = !keepsSpread(free);
+        boolean loose = !in.keepsSpread(free);
         int group =
             b.group(
                 new Group(
@@ -594,22 +575,6 @@ final class ModelTranslation {
                 List.of(new Term(budgetTenants, 1))));
       }
       return true;
-    }
-
-    /** Whether the slices lie as the request asks; if not, all may stay, or none may break it. */
-    private boolean keepsSpread(Instance.Free free) {
-      Map<Integer, Integer> count = new HashMap<>();
-      Spread spread = free.request().spread();
-      for (RunningSlice slice : free.slices()) {
-        count.merge(domain(free, in.podOf(slice.pod())), 1, Integer::sum);
-      }
-      int most = count.values().stream().mapToInt(Integer::intValue).max().orElse(0);
-      return switch (spread.kind()) {
-        case ANY -> true;
-        case SAME_POD -> count.size() <= 1;
-        case DIFFERENT_PODS -> most <= 1;
-        case AT_MOST -> most <= spread.max();
-      };
     }
 
     private int domain(Instance.Free free, int pod) {
@@ -820,8 +785,7 @@ final class ModelTranslation {
         if (m.where() != null) {
           out.moved().put(slice.id(), new Solution.Target(m.pod(), shape, m.where()));
         } else {
-          Want want =
-              new Want(shape, true, free.request().healthyOnly(), false, holder(free, m.pod()));
+          Want want = Want.of(free.request(), shape, in.pods.get(m.pod()), in.rules.now());
           slots
               .computeIfAbsent(m.pod(), p -> new ArrayList<>())
               .add(new Slot(want, to -> move(out, slice, m.pod(), shape, to)));
@@ -859,15 +823,6 @@ final class ModelTranslation {
       }
     }
     return out;
-  }
-
-  private String holder(Instance.Free free, int pod) {
-    for (var hold : in.pods.get(pod).holds()) {
-      if (hold.request().equals(free.request().id()) && hold.isLive(in.rules.now())) {
-        return free.request().id();
-      }
-    }
-    return "";
   }
 
   /** Somebody who needs cubes, and where to write them. */

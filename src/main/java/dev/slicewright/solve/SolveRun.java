@@ -87,7 +87,6 @@ final class SolveRun {
   private final @Nullable Long[] claimed;
   private final boolean repairs; // whether something broken may move
   private boolean roundsRanOut;
-  private boolean cutShort;
   private long lastTold;
   private long @Nullable [] toldValues;
 
@@ -133,8 +132,6 @@ final class SolveRun {
       if (!isDone()) {
         refine();
       }
-    } else {
-      cutShort = true;
     }
     bound();
     return finish(first);
@@ -146,7 +143,6 @@ final class SolveRun {
     long since = System.nanoTime();
     PlacementSearch search = newSearch(budget.seed());
     search.construct(stop);
-    cutShort |= stop.getAsBoolean();
     engines.add("search");
     adopt(repaired(search));
     if (repairs) {
@@ -240,7 +236,6 @@ final class SolveRun {
     for (PlacementSearch other : others) {
       adopt(repaired(other));
     }
-    cutShort |= stop.getAsBoolean();
     phase("search", since, in.demands.size());
     bound();
   }
