@@ -7,6 +7,7 @@ import dev.slicewright.SolveBudget;
 import dev.slicewright.cost.CostTerms;
 import dev.slicewright.fleet.Fleet;
 import dev.slicewright.formulation.Formulation;
+import dev.slicewright.formulation.ProcessFormulation;
 import dev.slicewright.formulation.ortools.CpSatFormulation;
 import dev.slicewright.plan.ObjectiveLevels;
 import dev.slicewright.plan.Plan;
@@ -134,9 +135,12 @@ public final class SlicePlanner {
     Objects.requireNonNull(budget, "budget");
     Objects.requireNonNull(cancel, "cancel");
     Objects.requireNonNull(listener, "listener");
+    Profiling.Recording recording = Profiling.begin();
     List<SliceRequest> batch = checked(fleet, requests, rules);
     Instance instance = new Instance(fleet, batch, rules, cost);
-    return new SolveRun(this, instance, budget, cancel, listener, start).run();
+    Plan plan = new SolveRun(this, instance, budget, cancel, listener, start).run();
+    recording.done(fleet, batch, budget, plan);
+    return plan;
   }
 
   /**
@@ -227,8 +231,12 @@ public final class SlicePlanner {
 
   /** Starts loading native code, so that it is there when the search has had its turn. */
   void preload() {
-    if (formulations.stream().anyMatch(f -> f instanceof CpSatFormulation)) {
-      CpSatFormulation.preload();
+    for (Formulation formulation : formulations) {
+      if (formulation instanceof CpSatFormulation) {
+        CpSatFormulation.preload();
+      } else if (formulation instanceof ProcessFormulation outside) {
+        outside.preload();
+      }
     }
   }
 
