@@ -72,7 +72,7 @@ final class ChildProcess implements Runnable {
   private volatile @Nullable Process process;
   private volatile String killedFor = "";
 
-  // The reader's own.
+  // What was printed; guarded by the array.
   private final byte[] tail = new byte[TAIL_BYTES];
   private long tailSize;
 
@@ -91,6 +91,7 @@ final class ChildProcess implements Runnable {
       directory = Files.createTempDirectory(DIRECTORY_PREFIX);
       Process started = start(directory);
       process = started;
+      started.onExit().thenRun(() -> pool.exited(this));
       if (!killedFor.isEmpty()) {
         started.destroyForcibly();
       }
@@ -114,7 +115,7 @@ final class ChildProcess implements Runnable {
       if (directory != null) {
         ProcessChild.deleteTree(directory);
       }
-      pool.died(this, how);
+      pool.died(this, () -> how);
     }
   }
 
@@ -148,15 +149,20 @@ final class ChildProcess implements Runnable {
   }
 
   private void printed(int b) {
-    tail[(int) (tailSize++ % TAIL_BYTES)] = (byte) b;
+    synchronized (tail) {
+      tail[(int) (tailSize++ % TAIL_BYTES)] = (byte) b;
+    }
   }
 
   /** The last lines that were printed. */
   private String lastLines() {
-    int n = (int) Math.min(tailSize, TAIL_BYTES);
-    byte[] bytes = new byte[n];
-    for (int i = 0; i < n; i++) {
-      bytes[i] = tail[(int) ((tailSize - n + i) % TAIL_BYTES)];
+    byte[] bytes;
+    synchronized (tail) {
+      int n = (int) Math.min(tailSize, TAIL_BYTES);
+      bytes = new byte[n];
+      for (int i = 0; i < n; i++) {
+        bytes[i] = tail[(int) ((tailSize - n + i) % TAIL_BYTES)];
+      }
     }
     List<String> lines =
         new String(bytes, StandardCharsets.UTF_8)
@@ -181,7 +187,7 @@ final class ChildProcess implements Runnable {
   }
 
   /** Sees that the process is dead; returns how it died. */
-  private String bury(String trouble) {
+  String bury(String trouble) {
     Process dead = process;
     StringBuilder text = new StringBuilder();
     if (dead == null) {

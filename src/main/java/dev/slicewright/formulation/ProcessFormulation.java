@@ -305,9 +305,10 @@ public final class ProcessFormulation implements Formulation, AutoCloseable {
 
     /**
      * Sets options of the JVM. Nothing is inherited from this one but {@code java.library.path},
-     * where the program is the same: neither its heap limit, nor other system properties, nor {@code
-     * JAVA_TOOL_OPTIONS} and {@code JDK_JAVA_OPTIONS}. By itself a process has {@code -XX:+ExitOnOutOfMemoryError}, no core dumps, and its temporary directory,
-     * where the report of a crash goes too: name another place by {@code -XX:ErrorFile} to keep it.
+     * where the program is the same: neither its heap limit, nor other system properties, nor
+     * {@code JAVA_TOOL_OPTIONS} and {@code JDK_JAVA_OPTIONS}. By itself a process has {@code
+     * -XX:+ExitOnOutOfMemoryError}, no core dumps, and its temporary directory, where the report of
+     * a crash goes too: name another place by {@code -XX:ErrorFile} to keep it.
      *
      * @param options none by default; for example {@code -Xmx1g}
      * @return this

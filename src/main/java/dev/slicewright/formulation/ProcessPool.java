@@ -14,6 +14,7 @@ import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -28,6 +29,9 @@ final class ProcessPool implements Runnable {
 
   /** The most improving solutions that wait for a slow listener; older ones are dropped. */
   private static final int MAX_MAIL = 64;
+
+  /** How long the thread of a process that has ended may take to read what is left. */
+  private static final long EXIT_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
 
   private static final long CLOSE_NANOS = TimeUnit.SECONDS.toNanos(5);
 
@@ -325,15 +329,31 @@ final class ProcessPool implements Runnable {
     }
   }
 
+  /**
+   * Called when a process has ended. Its thread sees that too, unless something that the process
+   * started holds its output open.
+   */
+  void exited(ChildProcess child) {
+    later(EXIT_NANOS, () -> died(child, () -> child.bury("")));
+  }
+
   /** Called by a child's own thread, last. */
-  void died(ChildProcess child, String how) {
+  void died(ChildProcess child, Supplier<String> last) {
     synchronized (lock) {
+      if (!children.contains(child)) {
+        return;
+      }
+    }
+    String how = last.get();
+    synchronized (lock) {
+      if (!children.remove(child)) {
+        return;
+      }
       State was = child.state;
       cancel(child.timer);
       child.timer = null;
       child.state = State.DEAD;
       child.obituary = how;
-      children.remove(child);
       if (was == State.STARTING && !closed) {
         failures++;
         failedAt = System.nanoTime();

@@ -49,6 +49,7 @@ public final class SlicePlanner {
     this.cost = b.cost;
     this.workers = new Semaphore(b.maxWorkers - 1);
     this.failOnRejection = b.failOnRejection;
+    Profiling.prepare();
   }
 
   /**

@@ -115,6 +115,15 @@ class ProcessFormulationTest {
   }
 
   @Test
+  void anOrphanHidesNoDeath() {
+    assumeTrue(File.separatorChar == '/');
+    FormulationResult result = shared.solve(Wayward.model("orphan"), task(Duration.ofSeconds(15)));
+    assertThat(result.status()).isEqualTo(Status.FAILED);
+    assertThat(result.message()).contains("exit code 78");
+    works(shared);
+  }
+
+  @Test
   void aSignalIsNamed() throws Exception {
     assumeTrue(File.separatorChar == '/');
     for (String signal : List.of("KILL", "SEGV")) {

@@ -77,7 +77,7 @@ public final class Wayward implements Formulation {
   }
 
   @Override
-    public FormulationResult solve(PlacementModel model, FormulationTask task) {
+  public FormulationResult solve(PlacementModel model, FormulationTask task) {
     int[] chosen = first(model);
     task.listener().accept(chosen);
     try {
@@ -107,6 +107,11 @@ public final class Wayward implements Formulation {
           }
         }
         case "exit" -> System.exit(5);
+        case "orphan" -> {
+          // What it starts outlives it and holds its output open.
+          new ProcessBuilder("sleep", "20").inheritIO().start();
+          Runtime.getRuntime().halt(78);
+        }
         case "null" -> {
           return null;
         }
