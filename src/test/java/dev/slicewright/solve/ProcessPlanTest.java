@@ -41,7 +41,7 @@ class ProcessPlanTest {
   }
 
   /** A problem that search and bounds leave open and CP-SAT closes. */
-  private static Instance open() {
+  static Instance open() {
     for (long seed = 0; ; seed++) {
       Instance i = TinyProblems.of(seed, EnumSet.allOf(RandomFleets.Kind.class));
       SolveBudget little = SolveBudget.within(Duration.ofMillis(40));
