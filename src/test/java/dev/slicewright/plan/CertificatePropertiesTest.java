@@ -522,6 +522,86 @@ class CertificatePropertiesTest {
     }
   }
 
+  // ---------------------------------------------------------------- exact prices
+
+  private static final List<TpuTopology> LARGER_BOXES =
+      List.of(
+          TpuTopology.torus(10, 6),
+          TpuTopology.torusBuilder(8, 10).mesh().build(),
+          TpuTopology.torus(6, 4, 4),
+          TpuTopology.torusBuilder(4, 6, 5).hostTile(Shape.of(1, 2, 1)).build());
+
+  /**
+   * The cheapest footprint is the cheapest of all that the verifier accepts. Many single chips
+   * elsewhere, all priced out by a step, make the bound a sum of whole prices below the trivial.
+   */
+  @Property(tries = 40)
+  void oneSliceIsPricedExactly(@ForAll long seed) {
+    Random random = new Random(seed);
+    TpuTopology t = LARGER_BOXES.get(random.nextInt(LARGER_BOXES.size()));
+    Fleet fleet = Fleet.builder().pod("p", t).pod("other", TpuTopology.v5e()).build();
+    for (int i = random.nextInt(3); i > 0; i--) {
+      fleet = fleet.failHost("p", new HostId(random.nextInt(t.hostCount())));
+    }
+    if (random.nextBoolean()) {
+      Part link = new Part.Link(t.chip(random.nextInt(t.chipCount())), Axis.X);
+      Health health = random.nextBoolean() ? Health.FAILED : Health.DEGRADED;
+      fleet = t.wraps(Axis.X) ? fleet.report("p", link, health) : fleet;
+    }
+    List<Shape> legal = t.legalShapes();
+    SliceRequest request =
+        SliceRequest.builder("one")
+            .shape(legal.get(random.nextInt(legal.size())))
+            .pod("p")
+            .mayTurn(random.nextInt(3) > 0)
+            .healthyOnly(random.nextBoolean())
+            .interconnect(random.nextInt(4) > 0 ? Interconnect.ANY : Interconnect.WRAPAROUND)
+            .build();
+    Shape shape = request.shapes().get(0);
+    List<SliceRequest> requests = new ArrayList<>(List.of(request));
+    for (int i = 0; i < 256; i++) {
+      requests.add(SliceRequest.builder("other-" + i).shape(Shape.of(1, 1)).pod("other").build());
+    }
+    Case c = new Case(fleet, requests, PlanningRules.NONE, CostTerms.DEFAULT);
+    List<Footprint> accepted = new ArrayList<>();
+    for (Footprint footprint : Trial.footprints(t, shape)) {
+      Plan.Builder plan = c.plan().placement(c.one(request, "p", shape.toString(), footprint));
+      requests.stream().skip(1).forEach(r -> plan.unplaced(Case.unplaced(r)));
+      if (c.verify(plan.score(c.score(new long[1])).build()).stream()
+          .allMatch(v -> v.path().startsWith("score"))) {
+        accepted.add(footprint);
+      }
+    }
+    BoundChecker checker =
+        PlanVerifier.boundChecker(fleet, requests, PlanningRules.NONE, CostTerms.DEFAULT);
+    List<BranchTree.Step> path =
+        List.of(new BranchTree.Step(CountRow.ofChips(1, 1).inPod("other"), 0, false));
+    for (int trial = 0; trial < 4; trial++) {
+      long[] prices =
+          random.longs(t.cellCount(), 0, trial + 1).map(p -> p * Certificate.UNIT).toArray();
+      long all = 0;
+      for (int cell = 0; cell < prices.length; cell++) {
+        boolean failed = fleet.pod("p").orElseThrow().health().failedCells().contains(cell);
+        all += failed ? 0 : prices[cell] / Certificate.UNIT;
+      }
+      long least = Long.MAX_VALUE;
+      for (Footprint footprint : accepted) {
+        long sum = 0;
+        for (int cell : t.cells(footprint)) {
+          sum += prices[cell] / Certificate.UNIT;
+        }
+        least = Math.min(least, sum);
+      }
+      long expected = accepted.isEmpty() ? all : all + Math.max(0, shape.chips() - least);
+      Certificate certificate =
+          new Certificate(
+              0, List.of(new Certificate.CellPrices("p", prices)), List.of(), new long[0]);
+      assertThat(checker.bound(certificate, path, new long[] {Certificate.UNIT}, new long[1]))
+          .as("%s on %s with %s", request, t, Arrays.toString(prices))
+          .isEqualTo(Math.min(expected, 256 + shape.chips()));
+    }
+  }
+
   // ---------------------------------------------------------------- bounds that meet
 
   private static SliceRequest want(String id, String shape) {
