@@ -169,6 +169,28 @@ public final class SlicePlanner {
     return handle;
   }
 
+  /**
+   * The problem of a batch as a model for other solvers, to be written as MPS or LP; what they find
+   * becomes a plan. This planner's formulations take no part.
+   *
+   * @param fleet the present fleet
+   * @param requests what is wanted; ids must differ from each other and from what runs
+   * @param rules quotas, reserved capacity, permissions, and the time
+   * @param budget how long listing all candidates may take, and again bounding and explaining each
+   *     plan
+   * @return the problem
+   * @throws InvalidInputException listing every problem of the input; also if there is nothing to
+   *     decide, or there would be more than 150,000 candidates, or time was up before all were
+   *     listed
+   */
+  public ExportedProblem export(
+      Fleet fleet, List<SliceRequest> requests, PlanningRules rules, SolveBudget budget) {
+    Objects.requireNonNull(budget, "budget");
+    long start = System.nanoTime();
+    List<SliceRequest> batch = checked(fleet, requests, rules);
+    return ExportedProblem.of(this, new Instance(fleet, batch, rules, cost), budget, start);
+  }
+
   private static List<SliceRequest> checked(
       Fleet fleet, List<SliceRequest> requests, PlanningRules rules) {
     Objects.requireNonNull(fleet, "fleet");

@@ -79,6 +79,7 @@ final class SolutionReader {
   /** Ends in an exception after so many bytes. */
   private static final class Limited extends FilterInputStream {
     private long left;
+    @Nullable IOException failure;
 
     Limited(InputStream in, long most) {
       super(in);
@@ -87,22 +88,23 @@ final class SolutionReader {
 
     @Override
     public int read() throws IOException {
-      int b = super.read();
-      count(b < 0 ? 0 : 1);
-      return b;
+      byte[] one = new byte[1];
+      int n = read(one, 0, 1);
+      return n < 0 ? -1 : one[0] & 0xFF;
     }
 
     @Override
     public int read(byte[] into, int at, int length) throws IOException {
-      int n = super.read(into, at, length);
-      count(n);
-      return n;
-    }
-
-    private void count(int n) throws IOException {
-      left -= Math.max(0, n);
-      if (left < 0) {
-        throw new TooLongException();
+      try {
+        int n = super.read(into, at, length);
+        left -= Math.max(0, n);
+        if (left < 0) {
+          throw new TooLongException();
+        }
+        return n;
+      } catch (IOException e) {
+        failure = e;
+        throw e;
       }
     }
 
@@ -244,7 +246,7 @@ final class SolutionReader {
 
   // ---------------------------------------------------------------- XML
 
-  private Format xml(InputStream in) throws IOException {
+  private Format xml(Limited in) throws IOException {
     XMLInputFactory factory = XMLInputFactory.newDefaultFactory();
     factory.setProperty(XMLInputFactory.SUPPORT_DTD, false);
     factory.setProperty(XMLInputFactory.IS_SUPPORTING_EXTERNAL_ENTITIES, false);
@@ -299,16 +301,21 @@ final class SolutionReader {
         }
       }
     } catch (XMLStreamException e) {
-      // The reader wraps what the stream throws.
-      if (e.getNestedException() instanceof IOException io) {
-        throw io;
+      // The reader wraps what the stream throws, and may itself throw IOExceptions for wrong bytes.
+      IOException failure = in.failure;
+      if (failure != null) {
+        throw failure;
       }
       if (e.getLocation() != null) {
         line = Math.max(1, e.getLocation().getLineNumber());
       }
       problem("expected well-formed XML, but: " + shown(oneLine(e)));
       return Format.CPLEX;
-    } catch (RuntimeException e) {
+    } catch (RuntimeException e) { // the JDK's reader throws such for some broken files
+      IOException failure = in.failure;
+      if (failure != null) {
+        throw failure;
+      }
       problem("expected well-formed XML, but: " + shown(String.valueOf(e.getMessage())));
       return Format.CPLEX;
     }

@@ -3,11 +3,7 @@ package dev.slicewright.formulation.ortools;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.google.ortools.Loader;
-import com.google.ortools.modelbuilder.LinearExpr;
-import com.google.ortools.modelbuilder.LinearExprBuilder;
 import com.google.ortools.modelbuilder.ModelBuilder;
-import com.google.ortools.modelbuilder.ModelSolver;
-import com.google.ortools.modelbuilder.SolveStatus;
 import com.google.ortools.modelbuilder.Variable;
 import dev.slicewright.formulation.PlacementModel;
 import dev.slicewright.formulation.conformance.ModelBruteForce;
@@ -36,7 +32,7 @@ class ModelFileSolvedTest {
   @Test
   void mpsThatOrToolsImportsHasTheOptimaOfBruteForce() throws IOException {
     int[] seen = new int[2];
-    for (long seed = 0; seed < 400; seed++) {
+    for (long seed = 0; seed < 120; seed++) {
       PlacementModel model = RandomModels.tiny(seed, true, true);
       levels(
           seed,
@@ -52,17 +48,17 @@ class ModelFileSolvedTest {
               Variable variable = builder.varFromIndex(v);
               variables.put(variable.getName(), variable);
             }
-            return solve(builder, variables);
+            return SolvedPrograms.solve(builder, variables);
           });
     }
-    assertThat(seen[0]).as("feasible").isGreaterThan(500);
-    assertThat(seen[1]).as("infeasible").isGreaterThan(20);
+    assertThat(seen[0]).as("feasible").isGreaterThan(150);
+    assertThat(seen[1]).as("infeasible").isGreaterThan(5);
   }
 
   @Test
   void lpHasTheOptimaOfBruteForce() throws IOException {
     int[] seen = new int[2];
-    for (long seed = 1_000; seed < 1_300; seed++) {
+    for (long seed = 1_000; seed < 1_080; seed++) {
       PlacementModel model = RandomModels.tiny(seed, true, true);
       levels(
           seed,
@@ -71,10 +67,10 @@ class ModelFileSolvedTest {
           file -> {
             StringBuilder text = new StringBuilder();
             file.writeLp(text);
-            return solve(ParsedProgram.lp(text.toString()));
+            return SolvedPrograms.solve(ParsedProgram.lp(text.toString()));
           });
     }
-    assertThat(seen[0]).as("feasible").isGreaterThan(300);
+    assertThat(seen[0]).as("feasible").isGreaterThan(100);
   }
 
   private interface Solver {
@@ -114,44 +110,5 @@ class ModelFileSolvedTest {
       held[0] += model.levels().get(0).maximise() ? 1 : -1;
       assertThat(solver.solve(ModelFile.of(model, 1, held))).as("model %d", seed).isNull();
     }
-  }
-
-  private static String solve(ParsedProgram program) {
-    ModelBuilder builder = new ModelBuilder();
-    Map<String, Variable> variables = new HashMap<>();
-    program.binaries().forEach(name -> variables.put(name, builder.newBoolVar(name)));
-    program
-        .rows()
-        .forEach(
-            (name, row) -> {
-              LinearExpr sum = sum(row.terms(), variables);
-              switch (row.sense()) {
-                case 'L' -> builder.addLessOrEqual(sum, row.limit());
-                case 'G' -> builder.addGreaterOrEqual(sum, row.limit());
-                default -> builder.addEquality(sum, row.limit());
-              }
-            });
-    builder.optimize(sum(program.objective(), variables), program.maximise());
-    return solve(builder, variables);
-  }
-
-  private static LinearExpr sum(Map<String, Long> terms, Map<String, Variable> variables) {
-    LinearExprBuilder sum = LinearExpr.newBuilder();
-    terms.forEach((name, coefficient) -> sum.addTerm(variables.get(name), coefficient));
-    return sum.build();
-  }
-
-  private static String solve(ModelBuilder builder, Map<String, Variable> variables) {
-    ModelSolver solver = new ModelSolver("SCIP");
-    SolveStatus status = solver.solve(builder);
-    if (status == SolveStatus.INFEASIBLE) {
-      return null;
-    }
-    assertThat(status).isEqualTo(SolveStatus.OPTIMAL);
-    StringBuilder text = new StringBuilder("# Objective value = " + solver.getObjectiveValue());
-    variables.forEach(
-        (name, variable) ->
-            text.append('\n').append(name).append(' ').append(solver.getValue(variable)));
-    return text.append('\n').toString();
   }
 }
