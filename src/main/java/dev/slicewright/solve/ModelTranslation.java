@@ -99,6 +99,33 @@ final class ModelTranslation {
     return model;
   }
 
+  /** What a candidate places where, for people. */
+  String nameOf(int candidate) {
+    Meaning m = meanings.get(candidate);
+    Candidate c = model.candidates().get(candidate);
+    String item = model.items().get(c.item()).name();
+    String pod = in.pods.get(m.pod()).id();
+    if (m.owner() == WHOLE) {
+      return item + " in " + pod;
+    }
+    boolean runs = m.owner() >= in.demands.size();
+    if (runs && !c.moves()) {
+      return item + (m.choice() == ALL_STAY ? " stays with all" : " stays");
+    }
+    Shape shape =
+        runs
+            ? moveShapes.get(m.choice())
+            : in.demands.get(m.owner()).choices().get(m.choice()).shape();
+    Footprint where = m.where();
+    return item
+        + (runs ? " moves to " : " in ")
+        + pod
+        + " "
+        + (where == null
+            ? shape + " any cubes"
+            : where instanceof Footprint.Box ? where.toString() : shape + " " + where);
+  }
+
   /** Whether the model's price of new hosts is exact: not where moves go to unnamed cubes. */
   boolean newHostsExact() {
     return !poolMoves;

@@ -2,6 +2,7 @@ package dev.slicewright.solve;
 
 import dev.slicewright.CancelToken;
 import dev.slicewright.InvalidInputException;
+import dev.slicewright.Problems;
 import dev.slicewright.SliceId;
 import dev.slicewright.SolveBudget;
 import dev.slicewright.fleet.RunningSlice;
@@ -140,6 +141,23 @@ final class SolveRun {
     }
     bound();
     return finish(first);
+  }
+
+  /**
+   * The plan of a solution from elsewhere: bounded and explained, not improved.
+   *
+   * @throws InvalidInputException if the verifier rejects it
+   */
+  Plan planOf(Solution solution, String engine) {
+    best = solution;
+    values = Values.of(in, solution);
+    engines.add(engine);
+    bound();
+    Plan plan = build(solution, stopReason(), score(), true);
+    Problems problems = new Problems();
+    verify(plan).forEach(v -> problems.add(v.path(), v.message()));
+    problems.throwIfAny("solution");
+    return timed(plan);
   }
 
   // ---------------------------------------------------------------- search

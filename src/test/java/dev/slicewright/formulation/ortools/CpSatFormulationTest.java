@@ -13,7 +13,7 @@ import dev.slicewright.formulation.PlacementModel.Candidate;
 import dev.slicewright.formulation.PlacementModel.Group;
 import dev.slicewright.formulation.PlacementModel.Item;
 import dev.slicewright.formulation.PlacementModel.Level;
-import dev.slicewright.formulation.RandomModels;
+import dev.slicewright.formulation.conformance.RandomModels;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
