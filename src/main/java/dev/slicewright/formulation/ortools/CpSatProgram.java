@@ -89,12 +89,12 @@ final class CpSatProgram extends PlacementProgram {
   }
 
   @Override
-  void writeExactlyOne(int[] variables) {
+  void writeExactlyOne(int[] variables, Origin origin) {
     proto.addConstraints(ConstraintProto.newBuilder().setExactlyOne(arguments(variables)));
   }
 
   @Override
-  void writeOr(int[] literals) {
+  void writeOr(int[] literals, Origin origin) {
     proto.addConstraints(ConstraintProto.newBuilder().setBoolOr(arguments(literals)));
   }
 

@@ -124,10 +124,10 @@ abstract class PlacementProgram {
 
   abstract void writeAtMostOne(int[] variables, Origin origin);
 
-  abstract void writeExactlyOne(int[] variables);
+  abstract void writeExactlyOne(int[] variables, Origin origin);
 
   /** At least one is true; a negated variable x is -x - 1. */
-  abstract void writeOr(int[] literals);
+  abstract void writeOr(int[] literals, Origin origin);
 
   /** The objective, to be minimised; not called where it is 0. */
   abstract void writeObjective(int[] variables, long[] coefficients, int size);
@@ -752,12 +752,12 @@ abstract class PlacementProgram {
 
   private void exactlyOne(int[] xs) {
     literals += xs.length;
-    writeExactlyOne(xs);
+    writeExactlyOne(xs, TIE);
   }
 
   private void boolOr(int[] xs) {
     literals += xs.length;
-    writeOr(xs);
+    writeOr(xs, TIE);
   }
 
   private static int not(int literal) {
