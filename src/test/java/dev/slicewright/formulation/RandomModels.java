@@ -217,7 +217,7 @@ public final class RandomModels {
   }
 
   /** Adds a group of one item with one candidate. */
-  static int single(PlacementModel.Builder b, int[] cells, long gain, List<Term> terms) {
+  public static int single(PlacementModel.Builder b, int[] cells, long gain, List<Term> terms) {
     int item = b.item(new Item("item", b.group(Group.wanted("group"))));
     b.candidate(new Candidate(item, cells, new long[] {gain}, terms, 0, 0, 0, false, null));
     return item;

@@ -7,6 +7,7 @@ import com.google.ortools.sat.CpSolverStatus;
 import com.google.ortools.sat.SatParameters;
 import dev.slicewright.SolveBudget.Mode;
 import dev.slicewright.formulation.FormulationResult;
+import dev.slicewright.formulation.FormulationResult.Limit;
 import dev.slicewright.formulation.FormulationResult.Status;
 import dev.slicewright.formulation.FormulationTask;
 import dev.slicewright.formulation.PlacementModel;
@@ -113,10 +114,14 @@ final class CpSatRun extends NativeRun {
     if (stopRequested()) {
       return "; stopped";
     }
-    boolean deterministic =
-        task.budget().mode() != Mode.FAST
-            && response.getDeterministicTime() >= 0.99 * deterministicLimit();
-    return deterministic ? "; deterministic limit" : "; wall limit";
+    return endedBy(response) == Limit.WORK ? "; deterministic limit" : "; wall limit";
+  }
+
+  private Limit endedBy(CpSolverResponse response) {
+    return task.budget().mode() != Mode.FAST
+            && response.getDeterministicTime() >= 0.99 * deterministicLimit()
+        ? Limit.WORK
+        : Limit.TIME;
   }
 
   /** Called from native threads, one at a time; throws nothing. */
@@ -155,7 +160,7 @@ final class CpSatRun extends NativeRun {
     return switch (status) {
       case OPTIMAL, FEASIBLE -> solution(program, status, response, message);
       case INFEASIBLE -> new FormulationResult(Status.INFEASIBLE, null, null, message);
-      case UNKNOWN -> unknown(message);
+      case UNKNOWN -> unknown(message).endedBy(endedBy(response));
       case MODEL_INVALID -> failed("refuses the model", message);
       case UNRECOGNIZED ->
           failed("gave a status that this version of Slicewright does not know", message);
@@ -184,7 +189,8 @@ final class CpSatRun extends NativeRun {
     if (status == CpSolverStatus.OPTIMAL && !optimal && task.budget().gapTarget() == 0) {
       return failed("says OPTIMAL, but its bound " + bound + " is not the value " + value, message);
     }
-    return new FormulationResult(
-        optimal ? Status.OPTIMAL : Status.FEASIBLE, chosen, bound, message);
+    FormulationResult result =
+        new FormulationResult(optimal ? Status.OPTIMAL : Status.FEASIBLE, chosen, bound, message);
+    return status == CpSolverStatus.FEASIBLE ? result.endedBy(endedBy(response)) : result;
   }
 }

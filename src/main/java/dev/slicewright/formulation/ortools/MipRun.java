@@ -5,6 +5,7 @@ import com.google.ortools.modelbuilder.ModelSolverHelper;
 import com.google.ortools.modelbuilder.SolveStatus;
 import dev.slicewright.SolverUnavailableException;
 import dev.slicewright.formulation.FormulationResult;
+import dev.slicewright.formulation.FormulationResult.Limit;
 import dev.slicewright.formulation.FormulationResult.Status;
 import dev.slicewright.formulation.FormulationTask;
 import dev.slicewright.formulation.PlacementModel;
@@ -165,7 +166,7 @@ class MipRun extends NativeRun {
     if (status == SolveStatus.NOT_SOLVED
         || status == SolveStatus.CANCELLED_BY_USER
         || status == SolveStatus.UNKNOWN_STATUS) { // HiGHS at a limit, whatever it has found
-      return unknown(message + limit());
+      return unknown(message + limit()).endedBy(Limit.TIME);
     }
     return failed("ended in a way that no placement model should lead to", message);
   }
@@ -193,11 +194,10 @@ class MipRun extends NativeRun {
     }
     // OPTIMAL alone may mean: within a tolerance. Only a met bound is a claim worth making.
     boolean optimal = answer.status() == SolveStatus.OPTIMAL && bound != null && bound == value;
-    return new FormulationResult(
-        optimal ? Status.OPTIMAL : Status.FEASIBLE,
-        chosen,
-        bound,
-        optimal ? message : message + limit());
+    return optimal
+        ? new FormulationResult(Status.OPTIMAL, chosen, bound, message)
+        : new FormulationResult(Status.FEASIBLE, chosen, bound, message + limit())
+            .endedBy(answer.status() == SolveStatus.FEASIBLE ? Limit.TIME : Limit.NONE);
   }
 
   /** The bound of a level, rounded away from the value by what doubles may be wrong. */

@@ -235,7 +235,13 @@ abstract class NativeRun {
   private FormulationResult cancelledUnlessProved(FormulationResult found, boolean interrupted) {
     boolean open = found.status() == Status.FEASIBLE || found.status() == Status.UNKNOWN;
     return open && (interrupted || task.cancel().isCancelled())
-        ? new FormulationResult(Status.CANCELLED, found.chosen(), found.bound(), found.message())
+        ? new FormulationResult(
+            Status.CANCELLED,
+            found.chosen(),
+            found.bound(),
+            found.message(),
+            found.prices(),
+            found.limit())
         : found;
   }
 

@@ -166,6 +166,10 @@ abstract class PlacementProgram {
     return droppedCellRows;
   }
 
+  long objectiveDivisor() {
+    return objectiveDivisor;
+  }
+
   /** A bound of the level from a lower bound of the minimised, divided objective. */
   long boundOfLevel(long innerLowerBound) {
     long bound = Math.multiplyExact(innerLowerBound, objectiveDivisor);
