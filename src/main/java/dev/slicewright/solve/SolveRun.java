@@ -9,7 +9,6 @@ import dev.slicewright.fleet.RunningSlice;
 import dev.slicewright.formulation.Formulation;
 import dev.slicewright.formulation.FormulationResult;
 import dev.slicewright.formulation.FormulationTask;
-import dev.slicewright.formulation.ortools.CpSatFormulation;
 import dev.slicewright.plan.BrokenSlice;
 import dev.slicewright.plan.Eviction;
 import dev.slicewright.plan.Level;
@@ -35,6 +34,7 @@ import dev.slicewright.topology.TpuTopology;
 import dev.slicewright.topology.Twist;
 import java.lang.System.Logger;
 import java.time.Duration;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
@@ -78,6 +78,7 @@ final class SolveRun {
   private final Stop hardStop;
   private final long startNanos;
   private final Map<String, long[]> phases = new LinkedHashMap<>(); // nanos, size
+  private final ArrayDeque<long[]> spans = new ArrayDeque<>(); // since, nanos
   private final Set<String> engines = new java.util.LinkedHashSet<>();
   private final List<String> notes = new ArrayList<>();
   private final Bounds bounds;
@@ -124,9 +125,16 @@ final class SolveRun {
     this.repairs = Completion.hasRepairs(in);
   }
 
+  /** Ends a phase; what others took within it is theirs, so that times add up. */
   private void phase(String name, long sinceNanos, long size) {
+    long whole = System.nanoTime() - sinceNanos;
+    long own = whole;
+    while (!spans.isEmpty() && spans.peekLast()[0] - sinceNanos >= 0) {
+      own -= spans.removeLast()[1];
+    }
+    spans.addLast(new long[] {sinceNanos, whole});
     long[] sum = phases.computeIfAbsent(name, n -> new long[2]);
-    sum[0] += System.nanoTime() - sinceNanos;
+    sum[0] += own;
     sum[1] = Math.max(sum[1], size);
   }
 
@@ -558,6 +566,9 @@ final class SolveRun {
       return false;
     }
     engines.add(name);
+    if (first.status() == FormulationResult.Status.FAILED) {
+      note(name + " failed: " + first.message() + ".");
+    }
     long[] before = before(level);
     long optimum = take(t, name, first, level);
     if (!Arrays.equals(before, before(level))) {
@@ -582,7 +593,7 @@ final class SolveRun {
       return true;
     }
     opinions.put(level, new Opinion(before, optimum, name));
-    if (!(formulation instanceof CpSatFormulation)) {
+    if (!Asker.isCpSat(formulation)) {
       note(
           name
               + " claims an optimum that nothing else confirms, so it does not count as proved;"
@@ -861,8 +872,8 @@ final class SolveRun {
               !may
                   ? "It uses a failed part, and the rules do not let it move."
                   : settled
-                      ? "It uses a failed part, and no plan that is as good otherwise moves it: free"
-                          + " room, or permit more."
+                      ? "It uses a failed part, and no plan that is as good otherwise moves it:"
+                            + " free room, or permit more."
                       : "It uses a failed part, and the solve ended before a place to move to was"
                           + " found or ruled out."));
     }
