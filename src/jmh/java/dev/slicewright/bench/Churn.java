@@ -39,8 +39,8 @@ public final class Churn {
     SCATTER
   }
 
-  /** The shapes that the figures speak of. */
-  private static final List<Shape> SHAPES =
+  /** The eight mixed shapes, which the figures speak of. */
+  static final List<Shape> SHAPES =
       List.of(
           Shape.of(2, 2, 1),
           Shape.of(2, 2, 2),
@@ -124,6 +124,15 @@ public final class Churn {
       at -= SHARES[i];
     }
     return SHAPES.get(i);
+  }
+
+  /** The chips of a drawn shape, on average. */
+  static double meanChips() {
+    double sum = 0;
+    for (int i = 0; i < SHARES.length; i++) {
+      sum += SHARES[i] / 100.0 * SHAPES.get(i).chips();
+    }
+    return sum;
   }
 
   private void event(double load) {
