@@ -36,25 +36,21 @@ public final class Churn {
     /** F: the first free origin (x fastest) of a random orientation, the others if it has none. */
     FIRST_FIT,
     /** S: a random free origin of all orientations; nobody's scheduler, but what scatters most. */
-    SCATTER
+    SCATTER,
+    /**
+     * C: of all free origins and orientations one with the least exposed surface, that is with the
+     * fewest free cells that touch it; ties at random.
+     */
+    LEAST_EXPOSED
   }
 
-  /** The shapes that the figures speak of. */
-  private static final List<Shape> SHAPES =
-      List.of(
-          Shape.of(2, 2, 1),
-          Shape.of(2, 2, 2),
-          Shape.of(2, 2, 4),
-          Shape.of(2, 4, 4),
-          Shape.of(4, 4, 4),
-          Shape.of(4, 4, 8),
-          Shape.of(4, 8, 8),
-          Shape.of(8, 8, 8));
-
-  private static final int[] SHARES = {15, 10, 12, 13, 22, 15, 8, 5};
+  /** The eight shapes of the first figures. */
+  private static final Mix EIGHT =
+      new Mix(Mix.TORUS.shapes().subList(0, 8), new int[] {15, 10, 12, 13, 22, 15, 8, 5});
 
   private final TpuTopology topology;
   private final Rule rule;
+  private final Mix mix;
   private final SplittableRandom random;
   private final BitSet busy = new BitSet();
   private final List<Placed> placed = new ArrayList<>();
@@ -63,9 +59,10 @@ public final class Churn {
 
   private record Placed(int number, Shape shape, Footprint.Box box) {}
 
-  private Churn(TpuTopology topology, Rule rule, long seed) {
+  private Churn(TpuTopology topology, Rule rule, Mix mix, long seed) {
     this.topology = topology;
     this.rule = rule;
+    this.mix = mix;
     this.random = new SplittableRandom(seed);
   }
 
@@ -93,7 +90,12 @@ public final class Churn {
    * @return a fleet of the pod {@value #POD}
    */
   public static Fleet fleet(TpuTopology topology, double load, long seed, Rule rule, int events) {
-    Churn churn = new Churn(topology, rule, seed);
+    return fleet(topology, load, seed, rule, events, EIGHT);
+  }
+
+  /** A fleet after a number of events with shapes of a mix. */
+  static Fleet fleet(TpuTopology topology, double load, long seed, Rule rule, int events, Mix mix) {
+    Churn churn = new Churn(topology, rule, mix, seed);
     for (int i = 0; i < events; i++) {
       churn.event(load);
     }
@@ -118,18 +120,18 @@ public final class Churn {
    * @return the shape, ascending but for 2x2x1
    */
   public static Shape draw(SplittableRandom random) {
-    int at = random.nextInt(100);
-    int i = 0;
-    for (; at >= SHARES[i]; i++) {
-      at -= SHARES[i];
-    }
-    return SHAPES.get(i);
+    return EIGHT.draw(random);
   }
 
   private void event(double load) {
     if (busyCells < load * topology.cellCount()) {
-      Shape shape = draw(random);
-      Footprint.Box box = rule == Rule.FIRST_FIT ? first(shape) : scattered(shape);
+      Shape shape = mix.draw(random);
+      Footprint.Box box =
+          switch (rule) {
+            case FIRST_FIT -> first(shape);
+            case SCATTER -> scattered(shape);
+            case LEAST_EXPOSED -> snug(shape);
+          };
       if (box != null) {
         for (int cell : topology.cells(box)) {
           busy.set(cell);
@@ -187,6 +189,28 @@ public final class Churn {
       }
     }
     return free.isEmpty() ? null : free.get(random.nextInt(free.size()));
+  }
+
+  private Footprint.Box snug(Shape shape) {
+    BoxSums sums = new BoxSums(topology, busy);
+    List<Footprint.Box> best = new ArrayList<>();
+    int least = Integer.MAX_VALUE;
+    for (Shape extents : turns(shape)) {
+      for (int cell = 0; cell < topology.cellCount(); cell++) {
+        Footprint.Box box = new Footprint.Box(topology.originOfCell(cell), extents);
+        if (sums.isInside(box) && sums.busyIn(box) == 0) {
+          int exposed = sums.exposed(box);
+          if (exposed < least) {
+            least = exposed;
+            best.clear();
+          }
+          if (exposed == least) {
+            best.add(box);
+          }
+        }
+      }
+    }
+    return best.isEmpty() ? null : best.get(random.nextInt(best.size()));
   }
 
   private boolean isFree(Footprint.Box box) {
