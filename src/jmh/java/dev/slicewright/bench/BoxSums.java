@@ -1,8 +1,6 @@
 package dev.slicewright.bench;
 
 import dev.slicewright.topology.Axis;
-import dev.slicewright.topology.Chip;
-import dev.slicewright.topology.Footprint;
 import dev.slicewright.topology.Shape;
 import dev.slicewright.topology.TpuTopology;
 import java.util.BitSet;
@@ -13,22 +11,18 @@ import java.util.BitSet;
  */
 final class BoxSums {
 
-  private final TpuTopology topology;
   private final int[] size = new int[3]; // cells along each axis
-  private final int[] tile = new int[3];
   private final boolean[] wraps = new boolean[3];
   private final int spanX;
   private final int spanXy;
   private final int[] sums;
 
   BoxSums(TpuTopology topology, BitSet busy) {
-    this.topology = topology;
     Shape grid = topology.cellGrid();
     int[] laid = new int[3];
     for (Axis axis : Axis.values()) {
       int a = axis.ordinal();
       size[a] = grid.get(axis);
-      tile[a] = topology.cellTile().get(axis);
       wraps[a] = topology.wraps(axis);
       laid[a] = wraps[a] ? 2 * size[a] : size[a];
     }
@@ -50,74 +44,60 @@ final class BoxSums {
     }
   }
 
-  /** Whether a box does not cross an edge that does not wrap. */
-  boolean isInside(Footprint.Box box) {
-    for (Axis axis : Axis.values()) {
-      int a = axis.ordinal();
-      if (box.extents().get(axis) > size[a] * tile[a]
-          || !wraps[a] && box.origin().get(axis) + box.extents().get(axis) > size[a] * tile[a]) {
-        return false;
-      }
-    }
-    return true;
+  /** Whether a box, in cells, does not cross an edge that does not wrap; its origin is inside. */
+  boolean isInside(int x, int y, int z, int dx, int dy, int dz) {
+    return fits(0, x, dx) && fits(1, y, dy) && fits(2, z, dz);
+  }
+
+  private boolean fits(int axis, int from, int by) {
+    return by <= size[axis] && (wraps[axis] || from + by <= size[axis]);
   }
 
   /** Busy cells in a box that {@link #isInside}. */
-  int busyIn(Footprint.Box box) {
-    int[] from = new int[3];
-    int[] by = new int[3];
-    place(box, from, by);
-    return count(from[0], from[1], from[2], by[0], by[1], by[2]);
+  int busyIn(int x, int y, int z, int dx, int dy, int dz) {
+    int low = spanXy * z;
+    int high = spanXy * (z + dz);
+    int near = spanX * y;
+    int far = spanX * (y + dy);
+    int right = x + dx;
+    return sums[right + far + high]
+        - sums[x + far + high]
+        - sums[right + near + high]
+        - sums[right + far + low]
+        + sums[x + near + high]
+        + sums[x + far + low]
+        + sums[right + near + low]
+        - sums[x + near + low];
   }
 
-  private void place(Footprint.Box box, int[] from, int[] by) {
-    Chip origin = box.origin();
-    for (Axis axis : Axis.values()) {
-      int a = axis.ordinal();
-      from[a] = origin.get(axis) / tile[a];
-      by[a] = Math.max(1, box.extents().get(axis) / tile[a]);
-    }
-  }
-
-  private int count(int x, int y, int z, int dx, int dy, int dz) {
-    return corner(x + dx, y + dy, z + dz)
-        - corner(x, y + dy, z + dz)
-        - corner(x + dx, y, z + dz)
-        - corner(x + dx, y + dy, z)
-        + corner(x, y, z + dz)
-        + corner(x, y + dy, z)
-        + corner(x + dx, y, z)
-        - corner(x, y, z);
-  }
-
-  private int corner(int x, int y, int z) {
-    return sums[x + spanX * y + spanXy * z];
-  }
-
-  /** Free cells that share a face with a box, a cell once for each face. */
-  int exposed(Footprint.Box box) {
-    int[] from = new int[3];
-    int[] by = new int[3];
-    place(box, from, by);
-    int volume = by[0] * by[1] * by[2];
+  /**
+   * Free cells that share a face with a box that {@link #isInside}, a cell once for each face.
+   *
+   * @param enough where to stop counting
+   */
+  int exposed(int x, int y, int z, int dx, int dy, int dz, int enough) {
     int free = 0;
-    for (int a = 0; a < topology.dims().rank(); a++) {
-      if (by[a] == size[a]) {
-        continue; // it touches itself, or the edge on both sides
-      }
-      int start = from[a];
-      int length = by[a];
-      int area = volume / length;
-      by[a] = 1;
-      for (int side : new int[] {start - 1, start + length}) {
-        if (wraps[a] || side >= 0 && side < size[a]) {
-          from[a] = Math.floorMod(side, size[a]);
-          free += area - count(from[0], from[1], from[2], by[0], by[1], by[2]);
-        }
-      }
-      from[a] = start;
-      by[a] = length;
+    for (int side = 0; side < 2; side++) {
+      int at = beside(0, x, dx, side);
+      free += at < 0 ? 0 : dy * dz - busyIn(at, y, z, 1, dy, dz);
+    }
+    for (int side = 0; side < 2 && free <= enough; side++) {
+      int at = beside(1, y, dy, side);
+      free += at < 0 ? 0 : dx * dz - busyIn(x, at, z, dx, 1, dz);
+    }
+    for (int side = 0; side < 2 && free <= enough; side++) {
+      int at = beside(2, z, dz, side);
+      free += at < 0 ? 0 : dx * dy - busyIn(x, y, at, dx, dy, 1);
     }
     return free;
+  }
+
+  /** The layer before or after a box, or -1 if there is none or the box touches itself. */
+  private int beside(int axis, int from, int by, int side) {
+    int at = side == 0 ? from - 1 : from + by;
+    if (by == size[axis] || !wraps[axis] && (at < 0 || at >= size[axis])) {
+      return -1;
+    }
+    return at < 0 ? at + size[axis] : at >= size[axis] ? at - size[axis] : at;
   }
 }

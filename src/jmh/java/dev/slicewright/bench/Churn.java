@@ -179,38 +179,51 @@ public final class Churn {
   }
 
   private Footprint.Box scattered(Shape shape) {
-    List<Footprint.Box> free = new ArrayList<>();
-    for (Shape extents : turns(shape)) {
-      for (int cell = 0; cell < topology.cellCount(); cell++) {
-        Footprint.Box box = new Footprint.Box(topology.originOfCell(cell), extents);
-        if (isFree(box)) {
-          free.add(box);
-        }
-      }
-    }
-    return free.isEmpty() ? null : free.get(random.nextInt(free.size()));
+    return ofLeast(shape, false);
   }
 
   private Footprint.Box snug(Shape shape) {
+    return ofLeast(shape, true);
+  }
+
+  /** A random one of all free places, or of those that expose least. */
+  private Footprint.Box ofLeast(Shape shape, boolean expose) {
     BoxSums sums = new BoxSums(topology, busy);
-    List<Footprint.Box> best = new ArrayList<>();
+    Shape grid = topology.cellGrid();
+    Shape tile = topology.cellTile();
+    List<Shape> extents = new ArrayList<>();
+    List<Integer> cells = new ArrayList<>();
     int least = Integer.MAX_VALUE;
-    for (Shape extents : turns(shape)) {
-      for (int cell = 0; cell < topology.cellCount(); cell++) {
-        Footprint.Box box = new Footprint.Box(topology.originOfCell(cell), extents);
-        if (sums.isInside(box) && sums.busyIn(box) == 0) {
-          int exposed = sums.exposed(box);
-          if (exposed < least) {
-            least = exposed;
-            best.clear();
-          }
-          if (exposed == least) {
-            best.add(box);
+    for (Shape turn : turns(shape)) {
+      int dx = turn.x() / tile.x();
+      int dy = turn.y() / tile.y();
+      int dz = turn.z() / tile.z();
+      int cell = 0;
+      for (int z = 0; z < grid.z(); z++) {
+        for (int y = 0; y < grid.y(); y++) {
+          for (int x = 0; x < grid.x(); x++, cell++) {
+            if (!sums.isInside(x, y, z, dx, dy, dz) || sums.busyIn(x, y, z, dx, dy, dz) > 0) {
+              continue;
+            }
+            int exposed = expose ? sums.exposed(x, y, z, dx, dy, dz, least) : least;
+            if (exposed < least) {
+              least = exposed;
+              cells.clear();
+              extents.clear();
+            }
+            if (exposed == least) {
+              cells.add(cell);
+              extents.add(turn);
+            }
           }
         }
       }
     }
-    return best.isEmpty() ? null : best.get(random.nextInt(best.size()));
+    if (cells.isEmpty()) {
+      return null;
+    }
+    int chosen = random.nextInt(cells.size());
+    return new Footprint.Box(topology.originOfCell(cells.get(chosen)), extents.get(chosen));
   }
 
   private boolean isFree(Footprint.Box box) {

@@ -103,15 +103,14 @@ final class CubeFill {
       return new Footprint.Cubes(List.copyOf(cubes));
     }
     PartitionId best = null;
-    long[] bestRoom = null;
+    long bestRoom = Long.MAX_VALUE;
     int fresh = whole.isEmpty() || room == 0 ? -1 : whole.get(whole.size() - 1);
     for (PartitionId id : bySize.computeIfAbsent(shape, forest::ofShape)) {
       int first = forest.firstCell(id);
       int cube = first / cubeCells;
-      if ((broken[cube] > 0 || cube == fresh)
-          && taken.get(first, first + forest.cellCount(id)).isEmpty()) {
-        long[] around = around(id, cube == fresh);
-        if (bestRoom == null || java.util.Arrays.compare(around, bestRoom) < 0) {
+      if ((broken[cube] > 0 || cube == fresh) && isFree(first, forest.cellCount(id))) {
+        long around = around(id, cube == fresh);
+        if (around < bestRoom) {
           best = id;
           bestRoom = around;
         }
@@ -131,17 +130,26 @@ final class CubeFill {
     return new Footprint.Partition(best);
   }
 
-  /** Whether the cube is untouched, then the free cells of each partition around, inmost first. */
-  private long[] around(PartitionId id, boolean fresh) {
-    List<Long> room = new ArrayList<>();
-    room.add(fresh ? 1L : 0L);
-    for (PartitionId p = forest.parent(id).orElse(null);
-        p != null;
-        p = forest.parent(p).orElse(null)) {
-      int first = forest.firstCell(p);
-      int cells = forest.cellCount(p);
-      room.add((long) cells - taken.get(first, first + cells).cardinality());
+  private boolean isFree(int first, int cells) {
+    int next = taken.nextSetBit(first);
+    return next < 0 || next >= first + cells;
+  }
+
+  /**
+   * Whether the cube is untouched, then the free cells of each partition around, inmost first, as
+   * digits of one number.
+   */
+  private long around(PartitionId id, boolean fresh) {
+    long digits = fresh ? 1 : 0;
+    for (int p = forest.parentIndex(id); p >= 0; p = forest.parentIndex(new PartitionId(p))) {
+      int first = forest.firstCell(new PartitionId(p));
+      int end = first + forest.cellCount(new PartitionId(p));
+      int free = 0;
+      for (int cell = first; cell < end; cell++) {
+        free += taken.get(cell) ? 0 : 1;
+      }
+      digits = digits * (cubeCells + 1) + free;
     }
-    return room.stream().mapToLong(Long::longValue).toArray();
+    return digits;
   }
 }
