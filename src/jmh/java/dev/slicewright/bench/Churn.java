@@ -44,9 +44,10 @@ public final class Churn {
     LEAST_EXPOSED
   }
 
-  /** The eight shapes of the first figures. */
-  private static final Mix EIGHT =
-      new Mix(Mix.TORUS.shapes().subList(0, 8), new int[] {15, 10, 12, 13, 22, 15, 8, 5});
+  /** The eight mixed shapes of the first figures. */
+  static final List<Shape> SHAPES = Mix.TORUS.shapes().subList(0, 8);
+
+  private static final Mix EIGHT = new Mix(SHAPES, new int[] {15, 10, 12, 13, 22, 15, 8, 5});
 
   private final TpuTopology topology;
   private final Rule rule;
@@ -121,6 +122,11 @@ public final class Churn {
    */
   public static Shape draw(SplittableRandom random) {
     return EIGHT.draw(random);
+  }
+
+  /** The chips of a drawn shape, on average. */
+  static double meanChips() {
+    return EIGHT.meanChips();
   }
 
   private void event(double load) {

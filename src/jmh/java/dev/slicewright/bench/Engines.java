@@ -18,6 +18,8 @@ final class Engines {
     OURS.put(Slicewright.NAME, Slicewright::new);
     alone("cp-sat", CpSatFormulation::create);
     PEERS.put("first-fit", FirstFitEngine::new);
+    PEERS.put("slurm-dense", () -> new SlurmEngine("slurm-dense", true));
+    PEERS.put("slurm-aligned", () -> new SlurmEngine("slurm-aligned", false));
   }
 
   private Engines() {}

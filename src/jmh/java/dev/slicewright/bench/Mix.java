@@ -46,6 +46,15 @@ record Mix(List<Shape> shapes, int[] shares) {
     return new Mix(Arrays.stream(shapes.split(" ")).map(Shape::parse).toList(), shares);
   }
 
+  /** The chips of a drawn shape, on average. */
+  double meanChips() {
+    double sum = 0;
+    for (int i = 0; i < shares.length; i++) {
+      sum += shares[i] / 100.0 * shapes.get(i).chips();
+    }
+    return sum;
+  }
+
   Shape draw(SplittableRandom random) {
     int at = random.nextInt(100);
     int i = 0;
