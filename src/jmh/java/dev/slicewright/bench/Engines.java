@@ -20,6 +20,9 @@ final class Engines {
     PEERS.put("first-fit", FirstFitEngine::new);
     PEERS.put("slurm-dense", () -> new SlurmEngine("slurm-dense", true));
     PEERS.put("slurm-aligned", () -> new SlurmEngine("slurm-aligned", false));
+    PEERS.put(CpSatPlain.NAME, CpSatPlain::new);
+    PEERS.put("choco", ChocoEngine::new);
+    PEERS.put("timefold", TimefoldEngine::new);
   }
 
   private Engines() {}

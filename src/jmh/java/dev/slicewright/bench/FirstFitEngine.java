@@ -3,9 +3,12 @@ package dev.slicewright.bench;
 import dev.slicewright.request.SliceRequest;
 import dev.slicewright.topology.CubeId;
 import dev.slicewright.topology.Footprint;
+import dev.slicewright.topology.Shape;
 import java.util.ArrayList;
 import java.util.BitSet;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
 
 /**
  * First fit: requests by priority, then as given; each to the first position that is free. A
@@ -34,6 +37,7 @@ final class FirstFitEngine implements Engine {
     final BitSet taken;
     final Placing[] placed;
     final Quotas quotas;
+    final Set<Shape> full = new HashSet<>(); // found no room
 
     Run(BenchProblem p, Positions at) {
       this.p = p;
@@ -68,7 +72,10 @@ final class FirstFitEngine implements Engine {
         placed[r] = new Placing(Positions.shape(request), pods, footprints);
       }
       if (!all) {
-        mine.forEach(taken::clear);
+        if (!mine.isEmpty()) {
+          mine.forEach(taken::clear);
+          full.clear();
+        }
         for (int r : unit) {
           if (placed[r] != null) {
             quotas.add(p.requests().get(r), -1);
@@ -85,8 +92,13 @@ final class FirstFitEngine implements Engine {
       if (cubes > 0) {
         return whole(cubes, pods, footprints, mine);
       }
+      // Room only shrinks, but where a gang gives back what it had.
+      if (full.contains(Positions.shape(request))) {
+        return false;
+      }
       Positions.Position position = at.first(request, taken);
       if (position == null) {
+        full.add(Positions.shape(request));
         return false;
       }
       pods.add(at.pods.get(position.pod()).id());
