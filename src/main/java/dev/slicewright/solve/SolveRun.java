@@ -873,7 +873,7 @@ final class SolveRun {
                   ? "It uses a failed part, and the rules do not let it move."
                   : settled
                       ? "It uses a failed part, and no plan that is as good otherwise moves it:"
-                            + " free room, or permit more."
+                          + " free room, or permit more."
                       : "It uses a failed part, and the solve ended before a place to move to was"
                           + " found or ruled out."));
     }
