@@ -8,6 +8,7 @@ import dev.slicewright.cost.CostTerms;
 import dev.slicewright.fleet.Fleet;
 import dev.slicewright.formulation.DiscoveredFormulations;
 import dev.slicewright.formulation.Formulation;
+import dev.slicewright.formulation.ProcessFormulation;
 import dev.slicewright.formulation.ortools.CpSatFormulation;
 import dev.slicewright.plan.ObjectiveLevels;
 import dev.slicewright.plan.Plan;
@@ -50,6 +51,7 @@ public final class SlicePlanner {
     this.cost = b.cost;
     this.workers = new Semaphore(b.maxWorkers - 1);
     this.failOnRejection = b.failOnRejection;
+    Profiling.prepare();
   }
 
   /**
@@ -136,9 +138,12 @@ public final class SlicePlanner {
     Objects.requireNonNull(budget, "budget");
     Objects.requireNonNull(cancel, "cancel");
     Objects.requireNonNull(listener, "listener");
+    Profiling.Recording recording = Profiling.begin();
     List<SliceRequest> batch = checked(fleet, requests, rules);
     Instance instance = new Instance(fleet, batch, rules, cost);
-    return new SolveRun(this, instance, budget, cancel, listener, start).run();
+    Plan plan = new SolveRun(this, instance, budget, cancel, listener, start).run();
+    recording.done(fleet, batch, budget, plan);
+    return plan;
   }
 
   /**
@@ -251,8 +256,12 @@ public final class SlicePlanner {
 
   /** Starts loading native code, so that it is there when the search has had its turn. */
   void preload() {
-    if (formulations.stream().anyMatch(f -> f instanceof CpSatFormulation)) {
-      CpSatFormulation.preload();
+    for (Formulation formulation : formulations) {
+      if (formulation instanceof CpSatFormulation) {
+        CpSatFormulation.preload();
+      } else if (formulation instanceof ProcessFormulation outside) {
+        outside.preload();
+      }
     }
   }
 
