@@ -96,17 +96,15 @@ public final class OwnFormulation implements Formulation {
   }
 
   public static void main(String[] args) {
-    Fleet fleet = Fleet.builder().pod("lab/1", TpuTopology.torus(4, 6, 2)).build();
+    Fleet fleet = Fleet.builder().pod("lab/1", TpuTopology.torus(6, 6, 2)).build();
     SlicePlanner planner =
         SlicePlanner.builder().formulations(List.of(new OwnFormulation())).build();
-    Plan plan =
-        planner.plan(
-            fleet,
-            List.of(
-                SliceRequest.builder("train").shape("2x3x2").slices(3).build(),
-                SliceRequest.builder("eval").shape("3x3x1").build(),
-                SliceRequest.builder("tune").shape("3x2x2").build()),
-            SolveBudget.within(Duration.ofMillis(300)));
+    List<SliceRequest> wanted =
+        IntStream.range(0, 6)
+            .mapToObj(
+                i -> SliceRequest.builder("job-" + i).shape(i < 3 ? "4x4x1" : "2x6x1").build())
+            .toList();
+    Plan plan = planner.plan(fleet, wanted, SolveBudget.within(Duration.ofSeconds(2)));
     System.out.println(plan);
     System.out.println("engines: " + plan.engines() + ", notes: " + plan.notes());
   }

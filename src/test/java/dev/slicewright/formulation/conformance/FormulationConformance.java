@@ -569,8 +569,7 @@ public abstract class FormulationConformance {
     assumeTrue(can(Capability.INTERRUPT) && can(Capability.SIDE_ROWS) && can(Capability.STREAM));
     CancelToken cancel = new CancelToken();
     PlacementModel model = open(300, 20);
-    FormulationResult result =
-        solveOrSkip(model, endlessTask(cancel, solution -> cancel.cancel()));
+    FormulationResult result = solveOrSkip(model, endlessTask(cancel, solution -> cancel.cancel()));
     if (isEndless()) {
       assertThat(result.status()).isEqualTo(Status.CANCELLED);
     }

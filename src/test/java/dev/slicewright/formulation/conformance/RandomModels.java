@@ -221,8 +221,8 @@ public final class RandomModels {
   }
 
   /**
-   * A tiny model on the grid of one pod, flat or not, wrapped or not: boxes at any place of it, each
-   * candidate with its {@link GridPlace}.
+   * A tiny model on the grid of one pod, flat or not, wrapped or not: boxes at any place of it,
+   * each candidate with its {@link GridPlace}.
    *
    * @param seed any
    */
@@ -234,19 +234,34 @@ public final class RandomModels {
     boolean wraps = random.nextInt(3) == 0;
     Grid grid = new Grid(0, 0, x, y, z, wraps, wraps && random.nextBoolean(), false);
     PlacementModel.Builder b =
-        PlacementModel.builder(x * y * z, List.of(new Level("cells", true), new Level("cost", false)))
+        PlacementModel.builder(
+                x * y * z, List.of(new Level("cells", true), new Level("cost", false)))
             .grid(grid);
     int items = random.nextInt(6);
     for (int i = 0; i < items; i++) {
       boolean must = random.nextInt(12) == 0;
       Group group =
           new Group(
-              "group" + i, -1, must, false, false, false, false, 0, new long[0], new long[0],
+              "group" + i,
+              -1,
+              must,
+              false,
+              false,
+              false,
+              false,
+              0,
+              new long[0],
+              new long[0],
               List.of());
       int item = b.item(new Item("item" + i, b.group(group)));
       boolean dear = random.nextBoolean();
       box(
-          b, grid, item, 1 + random.nextInt(2), 1 + random.nextInt(2), 1 + random.nextInt(z),
+          b,
+          grid,
+          item,
+          1 + random.nextInt(2),
+          1 + random.nextInt(2),
+          1 + random.nextInt(z),
           at -> new long[] {1, dear ? at : 0});
     }
     return b.build();
@@ -309,7 +324,14 @@ public final class RandomModels {
       }
       b.candidate(
           new Candidate(
-              item, cells, gains, List.of(), 0, 0, 0, false,
+              item,
+              cells,
+              gains,
+              List.of(),
+              0,
+              0,
+              0,
+              false,
               new GridPlace(ox, oy, oz, wide, high, deep)));
     }
   }
