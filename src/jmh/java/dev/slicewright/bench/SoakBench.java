@@ -2,9 +2,13 @@ package dev.slicewright.bench;
 
 import dev.slicewright.CancelToken;
 import dev.slicewright.SolveBudget;
+import dev.slicewright.fleet.Fleet;
 import dev.slicewright.plan.Phase;
 import dev.slicewright.plan.Plan;
+import dev.slicewright.request.PlanningRules;
+import dev.slicewright.request.SliceRequest;
 import dev.slicewright.solve.SlicePlanner;
+import dev.slicewright.topology.TpuTopology;
 import java.io.IOException;
 import java.lang.management.ManagementFactory;
 import java.lang.management.MemoryUsage;
@@ -15,14 +19,16 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.SplittableRandom;
 import java.util.TreeMap;
 
 /**
  * Does memory stay flat over many solves? Plans random problems of all kinds (wired tori, optical
- * cubes, partitions, mixed pods, every feature; see {@link RandomProblem}) with short deadlines and
- * two workers, a fresh planner every 100 solves, one solve in ten cancelled before its start, and
- * looks at the memory ten times on the way: the heap after a full collection, what the JVM takes
- * beside it, and the resident memory of the process, native solvers included.
+ * cubes, partitions, mixed pods, every feature; see {@link RandomProblem}) and, in turn with them,
+ * small wired tori that go to CP-SAT, with short deadlines and two workers, a fresh planner every
+ * 100 solves, one solve in ten cancelled before its start, and looks at the memory ten times on the
+ * way: the heap after a full collection, what the JVM takes beside it, and the resident memory of
+ * the process, native solvers included.
  *
  * <p>The first {@value #SETTLING} looks are for the JVM to settle (compiled code, the problems' own
  * fleets, malloc's arenas). From then on the growth is the slope of a line through the looks by
@@ -65,6 +71,7 @@ public final class SoakBench {
             .workers(2)
             .mode(SolveBudget.Mode.FAST)
             .build();
+    List<RandomProblem> small = small();
     Map<String, Integer> engines = new TreeMap<>();
     Map<String, Integer> stops = new TreeMap<>();
     List<Look> looks = new ArrayList<>();
@@ -72,7 +79,8 @@ public final class SoakBench {
     int solvedByModel = 0;
     for (int i = 1; i <= solves; i++) {
       // Problems repeat, so that nothing grows but what the library keeps.
-      RandomProblem p = maker.make(1 + i % 500);
+      RandomProblem p =
+          i % 2 == 0 ? maker.make(1 + i % 500) : small.get(i % 500 / 2 % small.size());
       if (i % 100 == 0) {
         planner = SlicePlanner.builder().maxWorkers(2).build();
       }
@@ -107,6 +115,20 @@ public final class SoakBench {
         resident,
         RESIDENT_MARGIN_MIB);
     System.exit(heap <= HEAP_MARGIN_MIB && resident <= RESIDENT_MARGIN_MIB ? 0 : 1);
+  }
+
+  /**
+   * Wired tori of 512 chips and twelve requests, which CP-SAT gets when the search leaves a gap.
+   */
+  private static List<RandomProblem> small() {
+    List<RandomProblem> out = new ArrayList<>();
+    for (int seed = 0; seed < 50; seed++) {
+      Fleet fleet = Churn.fleet(TpuTopology.torus(8, 8, 8), 0.4, seed, Churn.Rule.SCATTER, 300);
+      List<SliceRequest> batch =
+          Situations.batch(TpuTopology.v5p(), 12, new SplittableRandom(seed));
+      out.add(new RandomProblem(seed, "small", fleet, batch, PlanningRules.NONE));
+    }
+    return out;
   }
 
   private static String line(Look look) {

@@ -57,6 +57,11 @@ public final class PlacementSearch {
 
   private static final int UNKNOWN = -2;
 
+  /** Weights of prices against exposed cells, one drawn each round. */
+  private static final double[] WEIGHTS = {0, 1, 4, 16};
+
+  private int[] guided = {}; // pods with prices
+
   /** What a placed demand holds. */
   private static final class Held {
     final int choice;
@@ -264,6 +269,17 @@ public final class PlacementSearch {
   }
 
   /**
+   * Prices of cells, as a linear relaxation has them: in a share of the rounds cheap cells are
+   * preferred. Prices of pods of partitions or cubes are not used.
+   *
+   * @param byPod by pod, a price for each cell; not copied
+   */
+  public void guide(Map<Integer, float[]> byPod) {
+    byPod.forEach((pod, prices) -> space(pod).guide(prices));
+    guided = byPod.keySet().stream().mapToInt(Integer::intValue).toArray();
+  }
+
+  /**
    * Improves by ruin and recreate.
    *
    * @param rounds how many rounds at most
@@ -299,6 +315,10 @@ public final class PlacementSearch {
       long[] before = value.clone();
       log.clear();
       Map<Integer, Held> removed = ruin(podsInUse);
+      double weight = guided.length == 0 ? 0 : WEIGHTS[random.nextInt(WEIGHTS.length)];
+      for (int pod : guided) {
+        space(pod).follow(weight);
+      }
       recreate(candidates, removed.keySet());
       int c = compare(value, before);
       if (c < 0) {

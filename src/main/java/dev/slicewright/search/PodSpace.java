@@ -197,6 +197,20 @@ public abstract class PodSpace {
    */
   public abstract int freeCells();
 
+  /**
+   * Prices of cells that {@link #find} with a source of chance may follow.
+   *
+   * @param prices a price for each cell
+   */
+  void guide(float[] prices) {}
+
+  /**
+   * How much prices count.
+   *
+   * @param weight of a price of 1 against one exposed cell; 0 for not at all
+   */
+  void follow(double weight) {}
+
   /** The cells of live holds, those of one request aside. */
   static CellSet heldCells(Pod pod, Instant now, String exceptFor) {
     CellSet held = CellSet.empty(pod.topology().cellCount());

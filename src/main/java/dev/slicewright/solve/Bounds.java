@@ -53,6 +53,7 @@ final class Bounds {
     int tried; // certificates so far
     int evaluated; // certificates that the checker knows: other values cost next to nothing
     long slowestNanos; // of evaluating one
+    @Nullable Certificate found; // the best that was offered
     @Nullable List<Certificate> certificates; // made when the trivial bound does not settle it
 
     Known(Bound trivial) {
@@ -93,7 +94,7 @@ final class Bounds {
   }
 
   /** About how long the verifier will take to check one certificate of each level. */
-  long verifyNanos() {
+  synchronized long verifyNanos() {
     return checkerNanos + known.values().stream().mapToLong(k -> k.slowestNanos).sum();
   }
 
@@ -104,13 +105,16 @@ final class Bounds {
    * @param l the level
    * @param values the values held at earlier levels, and this level's own value
    */
-  Bound bound(int l, long[] values) {
+  synchronized Bound bound(int l, long[] values) {
     long[] earlier = Arrays.copyOf(values, l);
     Known k = known.computeIfAbsent(l, i -> new Known(trivial(in.levels.get(i))));
     if (!Arrays.equals(k.earlier, earlier)) {
       k.earlier = earlier;
       k.best = k.trivial;
       k.tried = 0;
+      if (k.found != null) {
+        k.best = better(l, values, k.best, k.found); // evaluated before, so next to free
+      }
     }
     if (k.certificates == null && k.best.value() != values[l] && !stop.getAsBoolean()) {
       k.certificates = certificates(l);
@@ -125,6 +129,36 @@ final class Bounds {
       k.evaluated = Math.max(k.evaluated, k.tried);
     }
     return k.best;
+  }
+
+  /**
+   * Takes a certificate that somebody else has found.
+   *
+   * @param l its level
+   * @param certificate the certificate
+   * @param values the values held at earlier levels, and this level's own value
+   */
+  synchronized void offer(int l, Certificate certificate, long[] values) {
+    bound(l, values);
+    Known k = known.get(l);
+    if (k == null) {
+      return;
+    }
+    long since = System.nanoTime();
+    Bound better = better(l, values, k.best, certificate);
+    k.slowestNanos = Math.max(k.slowestNanos, System.nanoTime() - since);
+    if (better != k.best) {
+      k.best = better;
+      k.found = certificate;
+    }
+  }
+
+  /** The price of a chip in a quota or a reservation, by its number among the limits. */
+  static RowPrice limitPrice(Instance in, int limit, long price) {
+    int quotas = in.rules.quotas().size();
+    boolean quota = limit < quotas;
+    return new RowPrice(
+        quota ? RowKind.QUOTA : RowKind.RESERVED, "", quota ? limit : limit - quotas, false, price);
   }
 
   private Bound trivial(Level level) {
@@ -238,9 +272,7 @@ final class Bounds {
     List<List<RowPrice>> out = new ArrayList<>();
     out.add(List.of());
     List<RowPrice> all = new ArrayList<>();
-    int quotas = in.rules.quotas().size();
     for (int i = 0; i < in.limits.size(); i++) {
-      boolean quota = i < quotas;
       long wanted = 0;
       for (Demand demand : in.demands) {
         for (Choice choice : demand.choices()) {
@@ -253,9 +285,7 @@ final class Bounds {
         }
       }
       if (wanted > in.limits.get(i).room()) {
-        RowPrice price =
-            new RowPrice(
-                quota ? RowKind.QUOTA : RowKind.RESERVED, "", quota ? i : i - quotas, false, UNIT);
+        RowPrice price = limitPrice(in, i, UNIT);
         all.add(price);
         out.add(List.of(price));
       }

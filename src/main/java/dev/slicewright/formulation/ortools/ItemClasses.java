@@ -187,7 +187,7 @@ final class ItemClasses {
   }
 
   /** What counts of a group that has one item, no gang and no union. */
-  private record GroupKey(
+  record GroupKey(
       boolean mandatory,
       boolean running,
       List<Long> movedGain,

@@ -1,4 +1,4 @@
-package dev.slicewright.formulation;
+package dev.slicewright.formulation.conformance;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
@@ -6,8 +6,12 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import dev.slicewright.CancelToken;
 import dev.slicewright.SolveBudget;
+import dev.slicewright.formulation.Formulation;
 import dev.slicewright.formulation.Formulation.Capability;
+import dev.slicewright.formulation.FormulationResult;
 import dev.slicewright.formulation.FormulationResult.Status;
+import dev.slicewright.formulation.FormulationTask;
+import dev.slicewright.formulation.PlacementModel;
 import dev.slicewright.formulation.PlacementModel.Candidate;
 import dev.slicewright.formulation.PlacementModel.Group;
 import dev.slicewright.formulation.PlacementModel.Item;

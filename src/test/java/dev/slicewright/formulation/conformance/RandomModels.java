@@ -1,5 +1,6 @@
-package dev.slicewright.formulation;
+package dev.slicewright.formulation.conformance;
 
+import dev.slicewright.formulation.PlacementModel;
 import dev.slicewright.formulation.PlacementModel.Candidate;
 import dev.slicewright.formulation.PlacementModel.Group;
 import dev.slicewright.formulation.PlacementModel.Item;
@@ -217,7 +218,7 @@ public final class RandomModels {
   }
 
   /** Adds a group of one item with one candidate. */
-  static int single(PlacementModel.Builder b, int[] cells, long gain, List<Term> terms) {
+  public static int single(PlacementModel.Builder b, int[] cells, long gain, List<Term> terms) {
     int item = b.item(new Item("item", b.group(Group.wanted("group"))));
     b.candidate(new Candidate(item, cells, new long[] {gain}, terms, 0, 0, 0, false, null));
     return item;
