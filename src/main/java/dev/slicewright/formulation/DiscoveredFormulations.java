@@ -17,9 +17,9 @@ import org.jspecify.annotations.Nullable;
  * META-INF/services/dev.slicewright.formulation.Formulation}, and what is wrong with those that
  * cannot be used. Immutable, safe to share.
  *
- * <p>A provider is a public class with a public constructor without arguments. One that cannot be loaded or made, or that fails to say what it is
- * called and what it can do, is a problem; the others are there all the same. Native libraries of a
- * provider should load when it first solves.
+ * <p>A provider is a public class with a public constructor without arguments. One that cannot be
+ * loaded or made, or that fails to say what it is called and what it can do, is a problem; the
+ * others are there all the same. Native libraries of a provider should load when it first solves.
  *
  * @param formulations those that work, in the order of the class path
  * @param problems one for each that does not, with the provider's name where it is known

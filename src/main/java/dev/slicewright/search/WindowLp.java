@@ -558,21 +558,36 @@ public final class WindowLp {
   }
 
   /**
-   * How many candidates of each class are chosen, on average since the last restart; fractions
+   * How many candidates of each block are chosen, on average since the last restart; fractions
    * where the program has no integral optimum.
    *
-   * @return a new array, by class
+   * @return a new array, by block
    */
   public double[] counts() {
-    double[] counts = new double[demand.length];
+    double[] counts = new double[x.length];
     for (int i = 0; i < x.length; i++) {
       double sum = 0;
       for (float value : since == 0 ? x[i] : xSum[i]) {
         sum += value;
       }
-      counts[blocks.get(i).clazz] += since == 0 ? sum : sum / since;
+      counts[i] = since == 0 ? sum : sum / since;
     }
     return counts;
+  }
+
+  /**
+   * What the chosen candidates earn, on average since the last restart; they are nearly feasible
+   * once the steps have converged.
+   *
+   * @return the value
+   */
+  public double value() {
+    double[] counts = counts();
+    double sum = 0;
+    for (int i = 0; i < counts.length; i++) {
+      sum += counts[i] * blocks.get(i).gain;
+    }
+    return sum;
   }
 
   /** Takes {@value #STRIDE} steps, then evaluates the bound and restarts where that helps. */
@@ -584,8 +599,6 @@ public final class WindowLp {
     since += STRIDE;
     Prices current = evaluate(false);
     Prices average = evaluate(true);
-    nowBound = current.bound;
-    avgBound = average.bound;
     boolean useAverage = average.bound < current.bound;
     Prices better = useAverage ? average : current;
     if (better.bound < best.bound) {

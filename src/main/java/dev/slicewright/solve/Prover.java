@@ -1,8 +1,10 @@
 package dev.slicewright.solve;
 
+import dev.slicewright.plan.BranchTree;
 import dev.slicewright.plan.Certificate;
 import dev.slicewright.plan.Certificate.CellPrices;
 import dev.slicewright.plan.Certificate.RowPrice;
+import dev.slicewright.plan.CountRow;
 import dev.slicewright.plan.Level;
 import dev.slicewright.search.Demand;
 import dev.slicewright.search.Demand.Choice;
@@ -12,18 +14,27 @@ import dev.slicewright.search.PodSpace;
 import dev.slicewright.search.Want;
 import dev.slicewright.search.WindowLp;
 import dev.slicewright.topology.Slicing;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
 /**
  * Proves bounds of placed chips on pods of boxes: the linear relaxation, its prices rounded up to
- * integers. Confined to one thread at a time, but for {@link #guide}.
+ * integers, and where that is not enough, cases. Confined to one thread at a time, but for {@link
+ * #guide}.
+ *
+ * <p>Where the relaxation places a fraction of a slice, a case is split in two by how many slices
+ * of that size there are, the largest sizes first: at most so many, or one more. The case with the
+ * weakest bound is worked on next (best-first branch and bound: A. H. Land and A. G. Doig, An
+ * automatic method of solving discrete programming problems, Econometrica 28, 1960).
  *
  * <p>It works on the first level of placed chips whose bound is not met, for the values in hand,
  * and offers what it finds to {@link Bounds}, which recomputes it exactly. Deterministic: the same
@@ -95,11 +106,18 @@ final class Prover {
     return false;
   }
 
-  /** The linear relaxation of one level. */
+  /** The linear relaxation of one level, and the cases into which it is split. */
   private static final class Relaxation {
 
-    /** Evaluations without progress after which it has converged. */
-    private static final int PATIENCE = 40;
+    /** Evaluations without progress after which a case has converged. */
+    private static final int PATIENCE = 12;
+
+    /** Evaluations before a case may count as converged. */
+    private static final int AT_LEAST = 8;
+
+    private static final int MAX_LEAVES = 256;
+
+    private static final int MAX_DEPTH = 40;
 
     private final Instance in;
     private final int level;
@@ -108,10 +126,62 @@ final class Prover {
     private final long gcd; // of gains at the level, in chips
     private final List<Integer> limits; // by row
     private final int[] earlierRow; // by earlier level: its row, or -1
+    private final TreeMap<Long, float[]> sizes; // coefficients of blocks that count, by chips
     private final WindowLp lp;
-    private double progress = Double.POSITIVE_INFINITY;
-    private int stale;
-    private double offered = Double.POSITIVE_INFINITY;
+    private long @Nullable [] heldFor;
+    private Case root;
+    private final List<Case> leaves = new ArrayList<>();
+
+    /** One case: the relaxation with the counts of its path. */
+    private static final class Case {
+      final @Nullable Case parent;
+      final BranchTree.@Nullable Step step;
+      final WindowLp lp;
+      final int depth;
+      Certificate certificate;
+      long[] branchPrices;
+      long bound; // exact
+      double progress = Double.POSITIVE_INFINITY;
+      int turns;
+      int stale;
+      double tried = Double.POSITIVE_INFINITY; // bounds down to this have been evaluated exactly
+      boolean stuck;
+      @Nullable Case below;
+      @Nullable Case above;
+
+      Case(
+          @Nullable Case parent,
+          BranchTree.@Nullable Step step,
+          WindowLp lp,
+          Certificate certificate,
+          long[] branchPrices,
+          long bound) {
+        this.parent = parent;
+        this.step = step;
+        this.lp = lp;
+        this.depth = parent == null ? 0 : parent.depth + 1;
+        this.certificate = certificate;
+        this.branchPrices = branchPrices;
+        this.bound = bound;
+      }
+
+      List<BranchTree.Step> path() {
+        ArrayDeque<BranchTree.Step> path = new ArrayDeque<>();
+        for (Case c = this; c != null && c.step != null; c = c.parent) {
+          path.addFirst(c.step);
+        }
+        return List.copyOf(path);
+      }
+
+      BranchTree tree() {
+        Case b = below;
+        Case a = above;
+        if (a == null || b == null || b.step == null) {
+          return new BranchTree.Leaf(certificate, branchPrices);
+        }
+        return new BranchTree.Split(b.step.row(), b.step.atMost(), b.tree(), a.tree());
+      }
+    }
 
     private Relaxation(
         Instance in,
@@ -121,6 +191,7 @@ final class Prover {
         long gcd,
         List<Integer> limits,
         int[] earlierRow,
+        TreeMap<Long, float[]> sizes,
         WindowLp lp) {
       this.in = in;
       this.level = level;
@@ -129,7 +200,23 @@ final class Prover {
       this.gcd = gcd;
       this.limits = limits;
       this.earlierRow = earlierRow;
+      this.sizes = sizes;
       this.lp = lp;
+      this.root = wholeProblem();
+    }
+
+    private Case wholeProblem() {
+      leaves.clear();
+      Case whole =
+          new Case(
+              null,
+              null,
+              lp,
+              new Certificate(level, List.of(), List.of(), new long[level]),
+              new long[0],
+              Long.MAX_VALUE);
+      leaves.add(whole);
+      return whole;
     }
 
     static @Nullable Relaxation of(Instance in, int level) {
@@ -167,7 +254,7 @@ final class Prover {
           classes.computeIfAbsent(key, k -> new ArrayList<>()).add(demand);
         }
       }
-      List<Demand> ofBlock = new ArrayList<>();
+      List<Demand> ofBlock = new ArrayList<>(); // by block, as the next two
       List<Choice> choiceOfBlock = new ArrayList<>();
       List<Integer> podOfBlock = new ArrayList<>();
       long gcd = 0;
@@ -237,7 +324,15 @@ final class Prover {
       }
       int[] pods = new int[fieldOf.size()];
       fieldOf.forEach((p, f) -> pods[f] = p);
-      return new Relaxation(in, level, pods, unit, Math.max(1, gcd), limits, earlierRow, lp);
+      // One row for every size at this priority, largest first.
+      TreeMap<Long, float[]> sizes = new TreeMap<>(Comparator.reverseOrder());
+      for (int b = 0; b < blocks; b++) {
+        if (ofBlock.get(b).request().priority() == priority) {
+          long chips = choiceOfBlock.get(b).shape().chips();
+          sizes.computeIfAbsent(chips, c -> new float[blocks])[b] = 1;
+        }
+      }
+      return new Relaxation(in, level, pods, unit, Math.max(1, gcd), limits, earlierRow, sizes, lp);
     }
 
     private static long gcd(long a, long b) {
@@ -250,51 +345,152 @@ final class Prover {
     }
 
     boolean work(Prover prover, long[] values) {
-      for (int j = 0; j < level; j++) {
-        if (earlierRow[j] >= 0) {
-          lp.limit(earlierRow[j], -values[j] / unit);
+      long[] held = Arrays.copyOf(values, level);
+      if (!Arrays.equals(held, heldFor)) {
+        // Bounds depend on the earlier values: start from the whole again, its prices kept.
+        heldFor = held;
+        for (int j = 0; j < level; j++) {
+          if (earlierRow[j] >= 0) {
+            lp.limit(earlierRow[j], -values[j] / unit);
+          }
+        }
+        root = wholeProblem();
+      }
+      Case next = null;
+      for (Case leaf : leaves) {
+        if (leaf.bound > values[level] && (next == null || leaf.bound > next.bound)) {
+          next = leaf;
         }
       }
-      if (stale >= PATIENCE) {
-        return false;
+      if (next == null || next.stuck) {
+        return false; // the weakest bound cannot be improved
       }
-      lp.goal(values[level] / unit);
-      lp.advance();
-      WindowLp.Prices prices = lp.prices();
+      advance(prover, next, values);
+      return true;
+    }
+
+    private void advance(Prover prover, Case at, long[] values) {
+      double goal = values[level] / unit;
+      at.lp.goal(goal);
+      at.lp.advance();
+      at.turns++;
+      WindowLp.Prices prices = at.lp.prices();
       double chips = prices.bound * unit;
-      if (chips < progress - 0.01 * gcd) {
-        progress = chips;
-        stale = 0;
+      if (chips < at.progress - 0.02 * gcd) {
+        at.progress = chips;
+        at.stale = 0;
         Map<Integer, float[]> byPod = new HashMap<>();
         for (int f = 0; f < pods.length; f++) {
           byPod.put(pods[f], prices.cells(f));
         }
         prover.guide = new Guide(byPod);
       } else {
-        stale++;
+        at.stale++;
       }
+      // What is chosen is nearly feasible: where it earns as much as the bound, that is the
+      // optimum.
+      boolean converged =
+          at.turns >= AT_LEAST
+              && (at.stale >= PATIENCE
+                  || prices.bound - at.lp.value() < 0.2 * (prices.bound - goal)
+                      && chips > values[level] + gcd);
       // Exact evaluation costs as much as many steps: only where it may help.
-      System.err.println(
-          lp.steps()
-              + " "
-              + chips
-              + " now "
-              + lp.nowBound
-              + " avg "
-              + lp.avgBound
-              + " stale "
-              + stale
-              + " val "
-              + values[level]
-              + " counts "
-              + Arrays.toString(lp.counts()));
       double floor = Math.floor((chips + 0.004 * unit) / gcd) * gcd;
-      long known = prover.bounds.bound(level, values).value();
-      if (floor < known && floor < offered && (floor <= values[level] || stale > 2)) {
-        offered = floor;
-        prover.bounds.offer(level, certificate(prices), values);
+      if (floor < at.bound
+          && floor < at.tried
+          && (floor <= values[level] || converged || at.turns % 16 == 0)) {
+        at.tried = floor;
+        evaluate(prover, at, prices, values);
       }
-      return true;
+      if (converged && at.bound > values[level]) {
+        split(at);
+      }
+    }
+
+    private void evaluate(Prover prover, Case at, WindowLp.Prices prices, long[] values) {
+      Certificate certificate = certificate(prices);
+      List<BranchTree.Step> path = at.path();
+      long[] branchPrices = new long[path.size()];
+      int base = limits.size();
+      for (int j : earlierRow) {
+        base += j >= 0 ? 1 : 0;
+      }
+      for (int i = 0; i < branchPrices.length; i++) {
+        branchPrices[i] = (long) (prices.row(base + i) * unit * Certificate.UNIT);
+      }
+      long bound = prover.bounds.leaf(certificate, path, branchPrices, values);
+      if (bound >= at.bound) {
+        return;
+      }
+      at.bound = bound;
+      at.certificate = certificate;
+      at.branchPrices = branchPrices;
+      long weakest = Long.MIN_VALUE;
+      for (Case leaf : leaves) {
+        weakest = Math.max(weakest, leaf.bound);
+      }
+      if (leaves.size() == 1) {
+        prover.bounds.offer(level, certificate, values);
+      } else {
+        prover.bounds.offer(level, root.tree(), weakest, values);
+      }
+    }
+
+    /** Two cases by the number of slices of the largest size that comes in fractions. */
+    private void split(Case at) {
+      at.stuck = true;
+      if (leaves.size() >= MAX_LEAVES || at.depth >= MAX_DEPTH) {
+        return;
+      }
+      double[] counts = at.lp.counts();
+      long size = -1;
+      double most = 0.02;
+      double count = 0;
+      for (Map.Entry<Long, float[]> entry : sizes.entrySet()) {
+        double n = 0;
+        for (int b = 0; b < counts.length; b++) {
+          n += counts[b] * entry.getValue()[b];
+        }
+        double fraction = Math.min(n - Math.floor(n), Math.ceil(n) - n);
+        if (fraction > most) {
+          size = entry.getKey();
+          count = n;
+          most = fraction;
+          if (fraction > 0.08) {
+            break;
+          }
+        }
+      }
+      if (size < 0) {
+        return;
+      }
+      float[] coefficients = sizes.get(size);
+      if (coefficients == null) {
+        return;
+      }
+      long atMost = (long) Math.floor(count);
+      long priority = in.levels.get(level).priority();
+      CountRow row = CountRow.ofChips(size, size).withPriorities(priority, priority);
+      Case below =
+          child(at, new BranchTree.Step(row, atMost, false), at.lp.fork(), coefficients, atMost);
+      float[] negative = coefficients.clone();
+      for (int b = 0; b < negative.length; b++) {
+        negative[b] = -negative[b];
+      }
+      Case above =
+          child(at, new BranchTree.Step(row, atMost, true), at.lp.fork(), negative, -atMost - 1);
+      at.below = below;
+      at.above = above;
+      leaves.remove(at);
+      leaves.add(above);
+      leaves.add(below);
+    }
+
+    private static Case child(
+        Case at, BranchTree.Step step, WindowLp lp, float[] coefficients, long limit) {
+      lp.row(coefficients, limit);
+      long[] prices = Arrays.copyOf(at.branchPrices, at.branchPrices.length + 1);
+      return new Case(at, step, lp, at.certificate, prices, at.bound);
     }
 
     /** The prices, rounded up to integers. */
@@ -304,7 +500,7 @@ final class Prover {
         float[] given = prices.cells(f);
         long[] exact = new long[given.length];
         for (int i = 0; i < exact.length; i++) {
-          exact[i] = exact(given[i]);
+          exact[i] = (long) Math.ceil(given[i] * unit * Certificate.UNIT);
         }
         cells.add(new CellPrices(in.pods.get(pods[f]).id(), exact));
       }
@@ -323,10 +519,6 @@ final class Prover {
         }
       }
       return new Certificate(level, cells, rows, earlier);
-    }
-
-    private long exact(float price) {
-      return (long) Math.ceil(price * unit * Certificate.UNIT);
     }
   }
 }

@@ -92,6 +92,8 @@ final class SolveRun {
   private final Map<Integer, Opinion> opinions = new HashMap<>(); // by level
   private final @Nullable Long[] claimed;
   private final boolean repairs; // whether something broken may move
+  private @Nullable PlacementSearch running;
+  private boolean paused; // whether the search was stopped for a formulation, with time left
   private boolean roundsRanOut;
   private long lastTold;
   private long @Nullable [] toldValues;
@@ -146,6 +148,11 @@ final class SolveRun {
       if (!isDone()) {
         refine();
       }
+      PlacementSearch search = running;
+      if (search != null && paused && !isDone() && !stop.getAsBoolean()) {
+        paused = false;
+        improve(search, roundLimit() - ROUNDS_BEFORE_MODEL, stop, false);
+      }
     }
     bound();
     return finish(first);
@@ -188,21 +195,29 @@ final class SolveRun {
       return;
     }
     tell();
+    running = search;
     boolean small = planner.hasFormulations() && translation() != null;
-    long rounds = budget.mode() == SolveBudget.Mode.FAST ? Long.MAX_VALUE : roundLimit();
+    boolean fast = budget.mode() == SolveBudget.Mode.FAST;
+    long rounds = roundLimit();
     Stop own = stop;
     if (small) {
+      // A share of the time; where runs must repeat, a number of rounds. The rest comes after.
       planner.preload();
-      rounds = Math.min(rounds, ROUNDS_BEFORE_MODEL);
-      if (budget.mode() == SolveBudget.Mode.FAST) {
-        long share = Math.max(1_000_000, stop.remainingNanos() / 5);
-        own = new Stop(stop.token(), System.nanoTime() + share);
-      } // otherwise only rounds count, so that runs repeat
+      paused = true;
+      long share = in.free.isEmpty() ? 5 : 2;
+      if (fast) {
+        own = new Stop(stop.token(), System.nanoTime() + stop.remainingNanos() / 10 * share);
+      } else {
+        rounds = ROUNDS_BEFORE_MODEL;
+      }
     }
     improve(search, rounds, own, small);
   }
 
   private long roundLimit() {
+    if (budget.mode() == SolveBudget.Mode.FAST) {
+      return Long.MAX_VALUE;
+    }
     return Math.max(200, budget.deadline().toMillis() * ROUNDS_PER_MILLI);
   }
 
@@ -297,7 +312,7 @@ final class SolveRun {
     void prove() {
       while (!isOver()) {
         long[] aim = Objects.requireNonNull(leading.get());
-        if (isProved(aim)) {
+        if (isMet(aim)) {
           over = true;
         } else if (!prover.work(aim)) {
           return;
@@ -336,12 +351,12 @@ final class SolveRun {
           break; // nothing that it could change
         }
         long[] aim = fast ? Objects.requireNonNull(leading.get()) : levelValues(search.value());
-        boolean met = turns > 0 && isProved(aim);
+        boolean met = turns > 0 && isMet(aim);
         for (int i = 0; i < turns && !met && !stop.getAsBoolean(); i++) {
           if (!prover.work(aim)) {
             break;
           }
-          met = isProved(aim);
+          met = isMet(aim);
         }
         if (met) {
           over = true;
@@ -376,16 +391,19 @@ final class SolveRun {
     return out;
   }
 
-  /** Whether a search cannot do better than these values. */
-  private boolean isProved(long[] aim) {
+  /** Whether a search cannot do better than these values, or not by more than the gap asked for. */
+  private boolean isMet(long[] aim) {
     for (int l = 0; l < aim.length; l++) {
+      Level level = in.levels.get(l);
       boolean own =
-          switch (in.levels.get(l).kind()) {
+          switch (level.kind()) {
             case PLACED, SHAPE_RANK, PRICE -> true;
             case KEPT, DISRUPTION, NEW_HOSTS -> false;
           };
-      if (own && bounds.bound(l, aim).value() != aim[l]) {
-        return false;
+      long bound = own ? bounds.bound(l, aim).value() : aim[l];
+      if (bound != aim[l]) {
+        long of = Math.max(1, level.kind().maximise() ? bound : aim[l]);
+        return Math.abs(bound - aim[l]) <= budget.gapTarget() * of;
       }
     }
     return true;
@@ -873,7 +891,7 @@ final class SolveRun {
                   ? "It uses a failed part, and the rules do not let it move."
                   : settled
                       ? "It uses a failed part, and no plan that is as good otherwise moves it:"
-                            + " free room, or permit more."
+                          + " free room, or permit more."
                       : "It uses a failed part, and the solve ended before a place to move to was"
                           + " found or ruled out."));
     }
