@@ -35,7 +35,18 @@ final class Positions {
    * @param cells its cells, numbered over all pods
    * @param footprint its footprint in its pod
    */
-  record Position(int pod, int[] cells, Footprint footprint) {}
+  record Position(int pod, int[] cells, Footprint footprint) {
+    // A place is listed once, and solvers hash it often.
+    @Override
+    public boolean equals(Object other) {
+      return this == other;
+    }
+
+    @Override
+    public int hashCode() {
+      return System.identityHashCode(this);
+    }
+  }
 
   /** A shape, and whether it may be turned. */
   private record Key(Shape shape, boolean mayTurn) {}

@@ -45,6 +45,38 @@ record Row(
     static final Proofs NONE = new Proofs(false, 0, 0);
   }
 
+  /** The engine of rows that say when plain CP-SAT was as good as we are. */
+  static final String REACH = CpSatPlain.NAME + "-reach";
+
+  /**
+   * A row that says when another engine was as good as we are: its objective is ours.
+   *
+   * @param millis the time, negative if it never was
+   */
+  static Row reached(Row ours, long limitMillis, double millis) {
+    boolean reached = millis >= 0;
+    return new Row(
+        ours.family,
+        ours.seed,
+        ours.chips,
+        ours.items,
+        REACH,
+        limitMillis,
+        reached ? millis : limitMillis,
+        reached ? "REACHED" : "NEVER",
+        reached ? ours.placedChips : 0,
+        ours.values,
+        new Long[ours.values.length],
+        null,
+        true,
+        Proofs.NONE,
+        null);
+  }
+
+  boolean isReach() {
+    return engine.equals(REACH);
+  }
+
   boolean isProved() {
     return gap != null && gap == 0;
   }

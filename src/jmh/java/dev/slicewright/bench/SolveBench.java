@@ -63,7 +63,7 @@ public final class SolveBench {
       for (String family : options.families()) {
         warm(family);
         for (long seed = options.firstSeed(); ; seed++) {
-          for (Row row : solve(Families.problem(family, seed))) {
+          for (Row row : rows(Families.problem(family, seed))) {
             summary.add(row);
             out.println(row.csv());
             System.out.println(row.csv());
@@ -90,7 +90,7 @@ public final class SolveBench {
     }
   }
 
-  private List<Row> solve(BenchProblem problem) {
+  private List<Row> rows(BenchProblem problem) {
     List<Row> rows = new ArrayList<>();
     for (Engine engine : options.engines()) {
       if (!isSkipped(engine, problem)) {
@@ -98,7 +98,32 @@ public final class SolveBench {
         rows.add(Judge.judge(problem, engine.name(), options.limits().millis(), outcome));
       }
     }
+    if (options.reachMillis() > 0) {
+      rows.add(reach(problem, rows));
+    }
     return rows;
+  }
+
+  /** How long the plain CP-SAT model takes to be as good as we are. */
+  private Row reach(BenchProblem problem, List<Row> rows) {
+    Row ours =
+        rows.stream()
+            .filter(r -> r.engine().equals(Slicewright.NAME))
+            .findFirst()
+            .orElseGet(
+                () -> {
+                  Engine engine = Engines.named(Slicewright.NAME).get(0);
+                  Outcome outcome = engine.solve(problem, options.limits());
+                  return Judge.judge(problem, engine.name(), options.limits().millis(), outcome);
+                });
+    double millis =
+        new CpSatPlain()
+            .reach(
+                problem,
+                ours.values(),
+                new Engine.Limits(
+                    options.reachMillis(), options.limits().workers(), options.limits().mode()));
+    return Row.reached(ours, options.reachMillis(), millis);
   }
 
   private boolean isSkipped(Engine engine, BenchProblem problem) {

@@ -79,16 +79,31 @@ final class Summary {
   }
 
   private static void family(String family, Map<String, List<Row>> engines, List<String> out) {
-    engines.forEach((engine, own) -> out.add(family + " " + engine + ": " + line(own)));
+    engines.forEach(
+        (engine, own) ->
+            out.add(
+                family + " " + engine + ": " + (own.get(0).isReach() ? reach(own) : line(own))));
     List<Row> ours = engines.get(Slicewright.NAME);
     if (ours != null) {
       engines.forEach(
           (engine, theirs) -> {
-            if (!engine.equals(Slicewright.NAME)) {
+            if (!engine.equals(Slicewright.NAME) && !engine.equals(Row.REACH)) {
               out.add(family + " slicewright against " + engine + ": " + against(ours, theirs));
             }
           });
     }
+  }
+
+  private static String reach(List<Row> own) {
+    double[] times = own.stream().mapToDouble(Row::millis).toArray();
+    return text(
+        "%d compared, reaches our objective in the median after %.1f s, soonest %.1f s, never within"
+            + " %.0f s on %d (each counts as that)",
+        own.size(),
+        quantile(times, 0.5) / 1e3,
+        quantile(times, 0) / 1e3,
+        own.get(0).limitMillis() / 1e3,
+        own.stream().filter(r -> r.stopped().equals("NEVER")).count());
   }
 
   private static String line(List<Row> own) {

@@ -24,6 +24,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.logging.Level;
+import java.util.logging.Logger;
 
 /**
  * Timefold: first fit, large slices first, then late acceptance over moves that put a slice
@@ -32,6 +34,13 @@ import java.util.concurrent.ConcurrentHashMap;
  * to one thread at a time.
  */
 final class TimefoldEngine implements Engine {
+
+  /** Two solvers in one JVM register one gauge twice, of which Micrometer warns. */
+  private static final Logger METERS = Logger.getLogger("io.micrometer");
+
+  static {
+    METERS.setLevel(Level.SEVERE);
+  }
 
   private final Map<Integer, SolverFactory<Packing>> factories = new ConcurrentHashMap<>();
 
@@ -101,7 +110,8 @@ final class TimefoldEngine implements Engine {
         best = found[w];
       }
     }
-    if (best == null || best.getScore() == null || best.getScore().hardScore() < 0) {
+    // A construction that time cut short hands back what it was given.
+    if (best == null || best.getScore() == null || best.getSlices().get(0).getPosition() == null) {
       return Outcome.of(since, Outcome.NO_SOLUTION, items.placings(null), null);
     }
     return Outcome.of(since, Outcome.DEADLINE, items.placings(chosen(items, best)), null);
