@@ -141,6 +141,9 @@ final class TorusSpace extends PodSpace {
   private final @Nullable Slides[] slides = new Slides[6];
   private @Nullable Mix mix;
 
+  private float @Nullable [] priceTable;
+  private double lambda; // how much prices weigh against exposed cells
+
   // What the last scan found.
   private int bestTurn;
   private int bestA;
@@ -989,6 +992,62 @@ final class TorusSpace extends PodSpace {
     return best;
   }
 
+  /** Above this weight of prices, origins that slide are looked at too. */
+  private static final double FAR = 8;
+
+  /** The most cells for which a table of prices is kept. */
+  private static final int MAX_PRICED = 1 << 17;
+
+  @Override
+  void guide(float[] prices) {
+    if (topology.cellCount() > MAX_PRICED) {
+      return;
+    }
+    int la = 2 * nA + 1;
+    int lb = 2 * nB + 1;
+    float[] table = priceTable;
+    if (table == null) {
+      table = new float[la * lb * (2 * nC + 1)];
+      priceTable = table;
+    }
+    // Sums over all cells below, of the pod repeated twice along every axis.
+    for (int c = 0; c < 2 * nC; c++) {
+      for (int b = 0; b < 2 * nB; b++) {
+        int to = ((c + 1) * lb + b + 1) * la;
+        float row = 0;
+        for (int a = 0; a < 2 * nA; a++) {
+          row += prices[cell(a % nA, b % nB, c % nC)];
+          table[to + a + 1] =
+              row
+                  + table[to - la + a + 1]
+                  + table[to - lb * la + a + 1]
+                  - table[to - lb * la - la + a + 1];
+        }
+      }
+    }
+  }
+
+  @Override
+  void follow(double weight) {
+    lambda = weight;
+  }
+
+  private float priceOf(float[] table, Turn turn, int a, int b, int c) {
+    int la = 2 * nA + 1;
+    int plane = (2 * nB + 1) * la;
+    int low = c * plane + b * la + a;
+    int high = low + turn.eC * plane;
+    int east = turn.eB * la;
+    return table[high + east + turn.eA]
+        - table[high + east]
+        - table[high + turn.eA]
+        + table[high]
+        - table[low + east + turn.eA]
+        + table[low + east]
+        + table[low + turn.eA]
+        - table[low];
+  }
+
   private void keep(int turn, int a, int b, int c) {
     bestTurn = turn;
     bestA = a;
@@ -1021,7 +1080,8 @@ final class TorusSpace extends PodSpace {
   }
 
   private int scanSome(Form form, int all, SplittableRandom random) {
-    boolean few = all <= SAMPLE;
+    float[] table = lambda > 0 ? priceTable : null;
+    boolean few = all <= SAMPLE || table != null && lambda > FAR;
     int count = few ? all : lockAll(form);
     long[] closed = form.blocks.closed;
     int step = Math.max(1, (count + SAMPLE - 1) / SAMPLE);
@@ -1043,6 +1103,10 @@ final class TorusSpace extends PodSpace {
             }
             int a = Long.numberOfTrailingZeros(bits);
             int score = exposed(turn, closed, a, b, c);
+            if (table != null) {
+              // In sixteenths of a cell, so that prices break ties too.
+              score = 16 * score + (int) (16 * lambda * priceOf(table, turn, a, b, c));
+            }
             if (score < best) {
               best = score;
               ties = 0;
