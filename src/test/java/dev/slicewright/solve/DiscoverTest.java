@@ -146,7 +146,7 @@ class DiscoverTest {
             name(Good.class),
             name(Twin.class),
             "com.example.Nowhere",
-            name(String.class),
+            name(DiscoverTest.class),
             name(Made.class));
     DiscoveredFormulations found = DiscoveredFormulations.of(loader);
     assertThat(found.formulations()).extracting(Formulation::name).containsExactly("good", "made");
@@ -160,7 +160,7 @@ class DiscoverTest {
             p -> assertThat(p).contains(name(Shy.class), "StackOverflow"),
             p -> assertThat(p).contains(name(Twin.class), name(Good.class)),
             p -> assertThat(p).contains("com.example.Nowhere", "not found"),
-            p -> assertThat(p).contains("java.lang.String"));
+            p -> assertThat(p).contains(name(DiscoverTest.class), "not a subtype"));
     assertThatThrownBy(() -> SlicePlanner.builder().discover(loader))
         .isInstanceOf(InvalidInputException.class)
         .hasMessageContaining("8 problems")

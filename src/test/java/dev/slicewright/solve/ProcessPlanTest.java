@@ -27,12 +27,16 @@ class ProcessPlanTest {
   private static final Duration TIME = Duration.ofSeconds(20);
 
   private static Plan plan(Instance i, Formulation... formulations) {
+    return plan(i, TIME, formulations);
+  }
+
+  private static Plan plan(Instance i, Duration time, Formulation... formulations) {
     return SlicePlanner.builder()
         .cost(i.cost())
         .failOnRejectedPlan(true)
         .formulations(List.of(formulations))
         .build()
-        .plan(i.fleet(), i.requests(), i.rules(), SolveBudget.within(TIME));
+        .plan(i.fleet(), i.requests(), i.rules(), SolveBudget.within(time));
   }
 
   private static boolean isClosedByCpSat(Plan plan) {
@@ -41,7 +45,16 @@ class ProcessPlanTest {
   }
 
   /** A problem that search and bounds leave open and CP-SAT closes. */
-  private static Instance open() {
+  static Instance open() {
+    return Found.OPEN;
+  }
+
+  private static final class Found {
+    static final Instance OPEN = find();
+  }
+
+  private static Instance find() {
+    CpSatFormulation.availability();
     for (long seed = 0; ; seed++) {
       Instance i = TinyProblems.of(seed, EnumSet.allOf(RandomFleets.Kind.class));
       SolveBudget little = SolveBudget.within(Duration.ofMillis(40));
@@ -51,7 +64,8 @@ class ProcessPlanTest {
               .formulations(List.of())
               .build()
               .plan(i.fleet(), i.requests(), i.rules(), little);
-      if (!alone.score().isOptimal() && isClosedByCpSat(plan(i, CpSatFormulation.create()))) {
+      if (!alone.score().isOptimal()
+          && isClosedByCpSat(plan(i, Duration.ofSeconds(2), CpSatFormulation.create()))) {
         return i;
       }
     }

@@ -36,7 +36,8 @@ class SolveEventTest {
 
   @TempDir Path temp;
 
-  private static final SolveBudget BUDGET = SolveBudget.within(Duration.ofMillis(100));
+  /** Proofs end these solves, long before their deadline. */
+  private static final SolveBudget BUDGET = SolveBudget.within(Duration.ofSeconds(20));
 
   private static Plan plan(Instance i) {
     return SlicePlanner.builder()
@@ -62,9 +63,10 @@ class SolveEventTest {
   @Test
   void eventsSayWhatThePlansSay() throws IOException {
     List<Instance> instances = new ArrayList<>();
-    for (long seed = 0; seed < 20; seed++) {
+    for (long seed = 0; seed < 4; seed++) {
       instances.add(TinyProblems.of(seed, EnumSet.allOf(RandomFleets.Kind.class)));
     }
+    instances.add(ProcessPlanTest.open()); // one that goes to a formulation
     List<Plan> plans = new ArrayList<>();
     List<RecordedEvent> events =
         recorded(() -> instances.forEach(instance -> plans.add(plan(instance))));
@@ -133,20 +135,16 @@ class SolveEventTest {
 
   @Test
   void phasesAddUpBesideAListener() {
-    int told = 0;
-    for (long seed = 0; seed < 15; seed++) {
-      Instance i = TinyProblems.of(seed, EnumSet.allOf(RandomFleets.Kind.class));
-      List<Plan> heard = new ArrayList<>();
-      Plan plan =
-          SlicePlanner.builder()
-              .cost(i.cost())
-              .build()
-              .plan(i.fleet(), i.requests(), i.rules(), BUDGET, new CancelToken(), heard::add);
-      told += heard.size();
-      Duration sum = plan.phases().stream().map(Phase::time).reduce(Duration.ZERO, Duration::plus);
-      assertThat(sum).isLessThanOrEqualTo(plan.time());
-    }
-    assertThat(told).isPositive();
+    Instance i = ProcessPlanTest.open();
+    List<Plan> heard = new ArrayList<>();
+    Plan plan =
+        SlicePlanner.builder()
+            .cost(i.cost())
+            .build()
+            .plan(i.fleet(), i.requests(), i.rules(), BUDGET, new CancelToken(), heard::add);
+    Duration sum = plan.phases().stream().map(Phase::time).reduce(Duration.ZERO, Duration::plus);
+    assertThat(sum).isLessThanOrEqualTo(plan.time());
+    assertThat(heard).isNotEmpty();
   }
 
   @Test

@@ -6,10 +6,12 @@ import dev.slicewright.formulation.FormulationResult;
 import dev.slicewright.formulation.FormulationResult.Status;
 import dev.slicewright.formulation.FormulationTask;
 import dev.slicewright.formulation.PlacementModel;
+import java.lang.ref.WeakReference;
 import java.util.Arrays;
 import java.util.EnumSet;
 import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -36,6 +38,9 @@ public final class CountFormulation implements Formulation {
 
   private final boolean scip;
   private final NativeGate gate;
+
+  /** The last model and its counts: each level of a plan asks twice. */
+  private final AtomicReference<@Nullable WeakReference<CountModel>> last = new AtomicReference<>();
 
   private CountFormulation(boolean scip) {
     this.scip = scip;
@@ -107,7 +112,7 @@ public final class CountFormulation implements Formulation {
     }
     CountModel counts;
     try {
-      counts = CountModel.of(model);
+      counts = counts(model);
     } catch (ArithmeticException e) {
       return Optional.of("Its sums over counts overflow: " + e.getMessage() + ".");
     }
@@ -132,7 +137,7 @@ public final class CountFormulation implements Formulation {
             model,
             task,
             lingering -> {
-              CountModel made = CountModel.of(model);
+              CountModel made = counts(model);
               counts[0] = made;
               FormulationTask own = task(made, task);
               return scip
@@ -159,6 +164,16 @@ public final class CountFormulation implements Formulation {
         found.message() + "; " + counts[0].types() + " types of places",
         null,
         found.limit());
+  }
+
+  private CountModel counts(PlacementModel model) {
+    WeakReference<CountModel> reference = last.get();
+    CountModel known = reference == null ? null : reference.get();
+    if (known == null || !known.isOf(model)) {
+      known = CountModel.of(model);
+      last.set(new WeakReference<>(known));
+    }
+    return known;
   }
 
   private static FormulationTask task(CountModel counts, FormulationTask task) {

@@ -156,6 +156,11 @@ final class CountModel {
     return new CountModel(model);
   }
 
+  /** Whether these are the counts of that very model. */
+  boolean isOf(PlacementModel model) {
+    return full == model;
+  }
+
   /** The model over counts: same items, groups and levels. */
   PlacementModel model() {
     return counted;

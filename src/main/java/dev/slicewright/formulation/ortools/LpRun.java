@@ -33,7 +33,7 @@ final class LpRun extends MipRun {
     if (!solved || values == null) {
       return super.read(program, answer, message);
     }
-    ModelPrices prices = prices(program, answer.duals());
+    ModelPrices prices = prices(program, answer.duals(), answer.reducedCosts());
     OptionalLong certified = model.certifiedBound(task.level(), task.held(), prices);
     if (certified.isEmpty()) {
       return failed("gave prices that prove nothing: they are too large for longs", message);
@@ -45,8 +45,12 @@ final class LpRun extends MipRun {
     return new FormulationResult(status, chosen, bound, message, prices, Limit.NONE);
   }
 
-  /** The duals of cells, rows and earlier levels, undone of all divisors, rounded, at least 0. */
-  private ModelPrices prices(MipProgram program, double[] duals) {
+  /**
+   * The duals of cells, rows and earlier levels, undone of all divisors, rounded, at least 0. What
+   * a bound of 1 is worth where several items share a variable goes onto a cell of its way: it pays
+   * there as much as before, and others pay more, so that the proof loses nothing.
+   */
+  private ModelPrices prices(MipProgram program, double[] duals, double[] reducedCosts) {
     ModelPrices prices = ModelPrices.zero(model, task.level());
     double scale = (double) ModelPrices.UNIT * program.objectiveDivisor();
     for (int r = 0; r < duals.length; r++) {
@@ -61,6 +65,13 @@ final class LpRun extends MipRun {
         case ROW -> prices.rows()[origin.index()] = Math.round(price);
         case LEVEL -> prices.earlier()[origin.index()] = Math.round(price);
         case TIE -> {} // part of the groups' own choices
+      }
+    }
+    int[] cells = program.cellsBehindBounds();
+    for (int v = 0; v < reducedCosts.length; v++) {
+      double price = Math.min(MAX_PRICE, -reducedCosts[v] * scale);
+      if (cells[v] >= 0 && price > 0) {
+        prices.cells()[cells[v]] += Math.round(price);
       }
     }
     return prices;

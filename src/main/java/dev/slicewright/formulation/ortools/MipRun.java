@@ -46,7 +46,12 @@ class MipRun extends NativeRun {
 
   /** What the solver left, read before its memory is given back. */
   record Answer(
-      SolveStatus status, String words, double @Nullable [] values, double bound, double[] duals) {}
+      SolveStatus status,
+      String words,
+      double @Nullable [] values,
+      double bound,
+      double[] duals,
+      double[] reducedCosts) {}
 
   @Override
   FormulationResult solve() {
@@ -108,10 +113,12 @@ class MipRun extends NativeRun {
         running = null;
       }
       if (!solver.hasResponse()) {
-        return new Answer(SolveStatus.ABNORMAL, "no response", null, Double.NaN, new double[0]);
+        return new Answer(
+            SolveStatus.ABNORMAL, "no response", null, Double.NaN, new double[0], new double[0]);
       }
       double[] values = null;
       double[] duals = new double[0];
+      double[] reducedCosts = new double[0];
       if (solver.hasSolution()) {
         values = new double[program.variables()];
         for (int v = 0; v < values.length; v++) {
@@ -122,6 +129,10 @@ class MipRun extends NativeRun {
           for (int r = 0; r < duals.length; r++) {
             duals[r] = solver.getDualValue(r);
           }
+          reducedCosts = new double[values.length];
+          for (int v = 0; v < values.length; v++) {
+            reducedCosts[v] = solver.getReducedCost(v);
+          }
         }
       }
       return new Answer(
@@ -129,7 +140,8 @@ class MipRun extends NativeRun {
           solver.getStatusString(),
           values,
           solver.getBestObjectiveBound(),
-          duals);
+          duals,
+          reducedCosts);
     } finally {
       synchronized (handover) {
         running = null;

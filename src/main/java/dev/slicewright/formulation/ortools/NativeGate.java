@@ -40,10 +40,10 @@ final class NativeGate {
     if (task.level() >= model.levels().size()) {
       return Optional.of(noSuchLevel(model, task));
     }
-    long literals = literals(model, maxLiterals);
     long affordable =
         Math.min(
             maxLiterals, TimeUnit.NANOSECONDS.toMicros(task.remainingNanos()) / microsPerLiteral);
+    long literals = literals(model, affordable);
     if (literals > affordable) {
       return Optional.of(
           String.format(

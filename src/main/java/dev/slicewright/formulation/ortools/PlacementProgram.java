@@ -166,6 +166,23 @@ abstract class PlacementProgram {
     return droppedCellRows;
   }
 
+  /**
+   * A cell for each variable that counts several items on a way that takes cells: its row, though
+   * it may have been left out, is what keeps the variable at 1. Else -1.
+   */
+  int[] cellsBehindBounds() {
+    int[] out = new int[variables];
+    Arrays.fill(out, -1);
+    for (int k = 0; k < firstOfClass.length; k++) {
+      ItemClass c = classes.all().get(k);
+      for (int w = 0; c.size() > 1 && w < c.ways().length; w++) {
+        int[] cells = model.candidates().get(c.ways()[w]).cells();
+        out[firstOfClass[k] + w] = cells.length == 0 ? -1 : cells[0];
+      }
+    }
+    return out;
+  }
+
   long objectiveDivisor() {
     return objectiveDivisor;
   }

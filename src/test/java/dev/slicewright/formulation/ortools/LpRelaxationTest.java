@@ -10,10 +10,15 @@ import dev.slicewright.formulation.FormulationTask;
 import dev.slicewright.formulation.ModelBruteForce;
 import dev.slicewright.formulation.ModelPrices;
 import dev.slicewright.formulation.PlacementModel;
+import dev.slicewright.formulation.PlacementModel.Candidate;
+import dev.slicewright.formulation.PlacementModel.Group;
+import dev.slicewright.formulation.PlacementModel.Item;
+import dev.slicewright.formulation.PlacementModel.Level;
 import dev.slicewright.formulation.RandomModels;
 import dev.slicewright.formulation.ReducedModel;
 import java.time.Duration;
 import java.util.Arrays;
+import java.util.List;
 import java.util.OptionalLong;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -99,6 +104,23 @@ class LpRelaxationTest {
         .isBetween(optimum, optimum + optimum / 20);
     OptionalLong free = model.certifiedBound(0, new long[0], ModelPrices.zero(model, 0));
     assertThat(result.claimedBound().orElseThrow()).isLessThan(free.orElseThrow());
+  }
+
+  @Test
+  void manyAlikeItemsOnPlacesOfTheirOwn() {
+    // Three places for each of eight alike: no row has two ways, yet the places are what is scarce.
+    PlacementModel.Builder b = PlacementModel.builder(6, List.of(new Level("chips", true)));
+    for (int i = 0; i < 8; i++) {
+      int item = b.item(new Item("i" + i, b.group(Group.wanted("g" + i))));
+      for (int at = 0; at < 6; at += 2) {
+        b.candidate(
+            new Candidate(
+                item, new int[] {at, at + 1}, new long[] {5}, List.of(), 0, 0, 0, false, null));
+      }
+    }
+    FormulationResult result = glop.solve(b.build(), task(0, 0));
+    assertThat(result.status()).as("%s", result).isEqualTo(Status.OPTIMAL);
+    assertThat(result.claimedBound()).hasValue(15);
   }
 
   @Test
