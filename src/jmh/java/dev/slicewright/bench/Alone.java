@@ -36,7 +36,11 @@ final class Alone implements Engine {
     Outcome outcome =
         Outcome.of(
             since,
-            r.optimal() ? Outcome.OPTIMAL : r.solved() ? Outcome.DEADLINE : Outcome.NO_SOLUTION,
+            r.declined()
+                ? Outcome.DECLINED
+                : r.optimal()
+                    ? Outcome.OPTIMAL
+                    : r.solved() ? Outcome.DEADLINE : Outcome.NO_SOLUTION,
             placed,
             r.bounds());
     for (String note : r.notes()) {

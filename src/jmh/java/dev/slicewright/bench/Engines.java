@@ -1,7 +1,10 @@
 package dev.slicewright.bench;
 
 import dev.slicewright.formulation.Formulation;
+import dev.slicewright.formulation.ortools.CountFormulation;
 import dev.slicewright.formulation.ortools.CpSatFormulation;
+import dev.slicewright.formulation.ortools.LpRelaxation;
+import dev.slicewright.formulation.ortools.MipFormulation;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -17,6 +20,11 @@ final class Engines {
   static {
     OURS.put(Slicewright.NAME, Slicewright::new);
     alone("cp-sat", CpSatFormulation::create);
+    alone("scip", () -> MipFormulation.create(MipFormulation.Solver.SCIP));
+    alone("sat", () -> MipFormulation.create(MipFormulation.Solver.SAT));
+    alone("highs", () -> MipFormulation.create(MipFormulation.Solver.HIGHS));
+    alone("glop", LpRelaxation::create);
+    alone("counts", CountFormulation::create);
     PEERS.put("first-fit", FirstFitEngine::new);
     PEERS.put("slurm-dense", () -> new SlurmEngine("slurm-dense", true));
     PEERS.put("slurm-aligned", () -> new SlurmEngine("slurm-aligned", false));

@@ -96,7 +96,11 @@ final class Judge {
     boolean agreement = false;
     for (LevelScore level : plan.score().levels()) {
       agreement |= level.isProved() && level.proof() instanceof Proof.Agreement;
-      certificates += level.proof() instanceof Proof.Certified ? 1 : 0;
+      if (level.proof() instanceof Proof.Certified) {
+        certificates++;
+      } else if (level.proof() instanceof Proof.Branched branched) {
+        certificates += branched.tree().leaves();
+      }
     }
     return new Row.Proofs(
         plan.score().isOptimal() && agreement, certificates, verified ? certificates : 0);

@@ -21,6 +21,7 @@ record Outcome(double millis, String stopped, List<Placing> placed, Long[] bound
   static final String DEADLINE = "DEADLINE";
   static final String DONE = "DONE"; // a heuristic that has no more to say
   static final String NO_SOLUTION = "NO_SOLUTION";
+  static final String DECLINED = "DECLINED"; // it has no model of this problem
 
   Outcome {
     placed = Collections.unmodifiableList(new ArrayList<>(placed));

@@ -77,6 +77,10 @@ record Row(
     return engine.equals(REACH);
   }
 
+  boolean isDeclined() {
+    return stopped.equals(Outcome.DECLINED);
+  }
+
   boolean isProved() {
     return gap != null && gap == 0;
   }

@@ -94,6 +94,7 @@ public final class SolveBench {
     List<Row> rows = new ArrayList<>();
     for (Engine engine : options.engines()) {
       if (!isSkipped(engine, problem)) {
+        Quiet.await();
         Outcome outcome = engine.solve(problem, options.limits());
         rows.add(Judge.judge(problem, engine.name(), options.limits().millis(), outcome));
       }
@@ -116,6 +117,7 @@ public final class SolveBench {
                   Outcome outcome = engine.solve(problem, options.limits());
                   return Judge.judge(problem, engine.name(), options.limits().millis(), outcome);
                 });
+    Quiet.await();
     double millis =
         new CpSatPlain()
             .reach(

@@ -106,13 +106,20 @@ final class Summary {
         own.stream().filter(r -> r.stopped().equals("NEVER")).count());
   }
 
-  private static String line(List<Row> own) {
+  private static String line(List<Row> all) {
+    List<Row> own = all.stream().filter(r -> !r.isDeclined()).toList();
     int n = own.size();
+    if (n == 0) {
+      return "declined all " + all.size();
+    }
     double[] gaps = own.stream().filter(r -> r.gap() != null).mapToDouble(Row::gap).toArray();
     double[] times = own.stream().mapToDouble(Row::millis).toArray();
     long proved = own.stream().filter(Row::isProved).count();
     StringBuilder s = new StringBuilder();
     s.append(n).append(n == 1 ? " instance" : " instances");
+    if (n < all.size()) {
+      s.append(" (declined ").append(all.size() - n).append(" more)");
+    }
     s.append(", proved optimal ").append(percent(proved, n));
     if (gaps.length == 0) {
       s.append(", no bound");
@@ -164,7 +171,7 @@ final class Summary {
     List<String> losses = new ArrayList<>();
     for (Row other : theirs) {
       Row own = mine.get(other.family() + " " + other.seed());
-      if (own == null) {
+      if (own == null || other.isDeclined()) {
         continue;
       }
       n++;
@@ -183,6 +190,9 @@ final class Summary {
       if (a > b || a == b && own.isProved() && !other.isProved() || a == b && faster) {
         ahead++;
       }
+    }
+    if (n == 0) {
+      return "nothing to compare";
     }
     String lost = String.join(", ", losses.subList(0, Math.min(MAX_LISTED, losses.size())));
     return text(

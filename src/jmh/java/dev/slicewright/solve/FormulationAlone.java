@@ -45,10 +45,16 @@ public final class FormulationAlone {
    * @param bounds for each level the bound claimed, or null
    * @param optimal whether it claims that every level is optimal
    * @param solved whether there is a solution
+   * @param declined whether it did not take the model, or no model could be made for it
    * @param notes why it did less than all
    */
   public record Result(
-      List<Placed> placed, Long[] bounds, boolean optimal, boolean solved, List<String> notes) {}
+      List<Placed> placed,
+      Long[] bounds,
+      boolean optimal,
+      boolean solved,
+      boolean declined,
+      List<String> notes) {}
 
   /** Solves level by level. */
   public static Result solve(
@@ -68,7 +74,7 @@ public final class FormulationAlone {
     ModelTranslation t = ModelTranslation.of(in, Integer.MAX_VALUE, stop);
     if (t == null) {
       notes.add("The model is too large, or was not built in time.");
-      return new Result(nothing(requests.size()), bounds, false, false, notes);
+      return new Result(nothing(requests.size()), bounds, false, false, true, notes);
     }
     Asker asker = new Asker(stop, hardStop, notes::add);
     PlacementModel model = t.model();
@@ -116,7 +122,13 @@ public final class FormulationAlone {
         bounds,
         optimal,
         solution != null,
+        solution == null && notes.stream().anyMatch(FormulationAlone::isDeclined),
         notes);
+  }
+
+  /** The words of {@link Asker} for it. */
+  private static boolean isDeclined(String note) {
+    return note.contains(" was not used: ") || note.contains(" cannot run here: ");
   }
 
   private static boolean isConstant(PlacementModel model, int level) {
