@@ -220,6 +220,17 @@ public abstract class PodSpace {
   public abstract int freeCells();
 
   /**
+   * How many places a want has now, where that is known without listing them.
+   *
+   * @param want a want's number
+   * @return as many as {@link #forEachCandidate} lists, or 0 where counting costs as much as
+   *     listing
+   */
+  public int countCandidates(int want) {
+    return 0;
+  }
+
+  /**
    * Prices of cells that {@link #find} with a source of chance may follow.
    *
    * @param prices a price for each cell

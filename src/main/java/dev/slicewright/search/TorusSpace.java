@@ -1576,6 +1576,11 @@ final class TorusSpace extends PodSpace {
                     new Chip(x * tile.x(), y * tile.y(), z * tile.z()), extents(want, turn))));
   }
 
+  @Override
+  public int countCandidates(int want) {
+    return feasibleCount(want);
+  }
+
   /**
    * How many feasible footprints there are, given the cells that are taken now.
    *

@@ -289,6 +289,9 @@ final class ModelTranslation {
           deadUnits.add(demand.unit());
         }
       }
+      if (hasTooMany(deadUnits)) {
+        return null;
+      }
       findPools(deadUnits);
       rows();
       int[] firstItem = new int[in.demands.size()];
@@ -309,6 +312,35 @@ final class ModelTranslation {
       }
       wholes();
       return tooLarge() ? null : new ModelTranslation(in, b.build(), firstItem, firstFree, this);
+    }
+
+    /** Whether what can be counted without listing it is too much already. */
+    private boolean hasTooMany(Set<Integer> deadUnits) {
+      Map<Integer, Set<Integer>> seen = new HashMap<>(); // wants by pod
+      long sum = 0;
+      for (Demand demand : in.demands) {
+        if (deadUnits.contains(demand.unit())) {
+          continue;
+        }
+        for (Choice choice : demand.choices()) {
+          for (int pod : choice.pods()) {
+            if (in.pods.get(pod).topology().isOptical()) {
+              continue;
+            }
+            int want =
+                space(pod)
+                    .register(
+                        PlacementSearch.wantOf(demand, choice, in.pods.get(pod), in.rules.now()));
+            if (seen.computeIfAbsent(pod, p -> new HashSet<>()).add(want)) {
+              sum += space(pod).countCandidates(want);
+              if (sum > limit || stop.getAsBoolean()) {
+                return true;
+              }
+            }
+          }
+        }
+      }
+      return false;
     }
 
     // -------------------------------------------------------------- pools and rows
