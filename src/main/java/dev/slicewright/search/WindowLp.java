@@ -34,8 +34,11 @@ import java.util.Map;
  */
 public final class WindowLp {
 
-  /** Between evaluations of the bound. */
-  static final int STRIDE = 40;
+  /** Most steps between evaluations of the bound. */
+  private static final int STRIDE = 40;
+
+  /** About so many sums may be made between evaluations, so that a caller can stop in time. */
+  private static final long SUMS = 6_000_000;
 
   /** Restarts come at least this often. */
   private static final int LONGEST = 4000;
@@ -392,6 +395,7 @@ public final class WindowLp {
   private int since; // steps since the last restart
   private double gapAtRestart = Double.POSITIVE_INFINITY;
   private double goal = Double.NEGATIVE_INFINITY;
+  private final int stride;
   private Prices best;
   private long steps;
 
@@ -422,6 +426,14 @@ public final class WindowLp {
       xSum[i] = new float[x[i].length];
     }
     scale();
+    long sums = 0;
+    for (Field field : fields) {
+      sums += 3L * field.cells * field.sum.length;
+    }
+    for (Block block : blocks) {
+      sums += 2L * block.at.length;
+    }
+    stride = (int) Math.max(2, Math.min(STRIDE, SUMS / Math.max(1, sums)));
     best = evaluate(false);
   }
 
@@ -449,6 +461,7 @@ public final class WindowLp {
       rows.add(row.copy());
     }
     goal = from.goal;
+    stride = from.stride;
     best = from.best;
   }
 
@@ -549,6 +562,15 @@ public final class WindowLp {
   }
 
   /**
+   * The steps of one {@link #advance}.
+   *
+   * @return 2 to {@value #STRIDE}
+   */
+  public int stride() {
+    return stride;
+  }
+
+  /**
    * The prices of the least bound so far.
    *
    * @return the prices
@@ -590,13 +612,16 @@ public final class WindowLp {
     return sum;
   }
 
-  /** Takes {@value #STRIDE} steps, then evaluates the bound and restarts where that helps. */
+  /**
+   * Takes some steps (up to {@value #STRIDE}, fewer of large programs), then evaluates the bound
+   * and restarts where that helps.
+   */
   public void advance() {
-    for (int i = 0; i < STRIDE; i++) {
+    for (int i = 0; i < stride; i++) {
       step();
     }
-    steps += STRIDE;
-    since += STRIDE;
+    steps += stride;
+    since += stride;
     Prices current = evaluate(false);
     Prices average = evaluate(true);
     boolean useAverage = average.bound < current.bound;

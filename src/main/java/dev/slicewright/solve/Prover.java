@@ -109,11 +109,11 @@ final class Prover {
   /** The linear relaxation of one level, and the cases into which it is split. */
   private static final class Relaxation {
 
-    /** Evaluations without progress after which a case has converged. */
-    private static final int PATIENCE = 12;
+    /** Steps without progress after which a case has converged. */
+    private static final int PATIENCE = 480;
 
-    /** Evaluations before a case may count as converged. */
-    private static final int AT_LEAST = 8;
+    /** Steps before a case may count as converged. */
+    private static final int AT_LEAST = 320;
 
     private static final int MAX_LEAVES = 256;
 
@@ -129,6 +129,7 @@ final class Prover {
     private final TreeMap<Long, float[]> sizes; // coefficients of blocks that count, by chips
     private final WindowLp lp;
     private long @Nullable [] heldFor;
+    private long byArithmetic; // the bound before any of this
     private Case root;
     private final List<Case> leaves = new ArrayList<>();
 
@@ -142,8 +143,9 @@ final class Prover {
       long[] branchPrices;
       long bound; // exact
       double progress = Double.POSITIVE_INFINITY;
-      int turns;
-      int stale;
+      int steps;
+      int stale; // steps without progress
+      int sinceEvaluated;
       double tried = Double.POSITIVE_INFINITY; // bounds down to this have been evaluated exactly
       boolean stuck;
       @Nullable Case below;
@@ -355,6 +357,7 @@ final class Prover {
           }
         }
         root = wholeProblem();
+        byArithmetic = prover.bounds.bound(level, values).value();
       }
       Case next = null;
       for (Case leaf : leaves) {
@@ -373,7 +376,8 @@ final class Prover {
       double goal = values[level] / unit;
       at.lp.goal(goal);
       at.lp.advance();
-      at.turns++;
+      at.steps += at.lp.stride();
+      at.sinceEvaluated += at.lp.stride();
       WindowLp.Prices prices = at.lp.prices();
       double chips = prices.bound * unit;
       if (chips < at.progress - 0.02 * gcd) {
@@ -385,12 +389,12 @@ final class Prover {
         }
         prover.guide = new Guide(byPod);
       } else {
-        at.stale++;
+        at.stale += at.lp.stride();
       }
       // What is chosen is nearly feasible: where it earns as much as the bound, that is the
       // optimum.
       boolean converged =
-          at.turns >= AT_LEAST
+          at.steps >= AT_LEAST
               && (at.stale >= PATIENCE
                   || prices.bound - at.lp.value() < 0.2 * (prices.bound - goal)
                       && chips > values[level] + gcd);
@@ -398,12 +402,18 @@ final class Prover {
       double floor = Math.floor((chips + 0.004 * unit) / gcd) * gcd;
       if (floor < at.bound
           && floor < at.tried
-          && (floor <= values[level] || converged || at.turns % 16 == 0)) {
+          && (floor <= values[level] || converged || at.sinceEvaluated >= PATIENCE)) {
         at.tried = floor;
+        at.sinceEvaluated = 0;
         evaluate(prover, at, prices, values);
       }
       if (converged && at.bound > values[level]) {
-        split(at);
+        if (at.parent == null && floor >= byArithmetic) {
+          // Not even the relaxation of the whole knows better than arithmetic: cases will not.
+          at.stuck = true;
+        } else {
+          split(at);
+        }
       }
     }
 

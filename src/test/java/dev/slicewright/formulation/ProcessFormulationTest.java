@@ -10,6 +10,7 @@ import dev.slicewright.SolveBudget;
 import dev.slicewright.SolverUnavailableException;
 import dev.slicewright.formulation.Formulation.Capability;
 import dev.slicewright.formulation.FormulationResult.Status;
+import dev.slicewright.formulation.conformance.RandomModels;
 import java.io.File;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -20,6 +21,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -45,6 +47,7 @@ class ProcessFormulationTest {
 
   @AfterAll
   static void close() {
+    works(shared);
     List<Long> pids = shared.pids();
     shared.close();
     assertThat(pids).isNotEmpty().noneMatch(ProcessFormulationTest::lives);
@@ -439,28 +442,26 @@ class ProcessFormulationTest {
 
   @Test
   void nothingIsLeftLying() throws Exception {
+    Set<Thread> before = threads();
     Path dir;
     try (ProcessFormulation own = wayward().build()) {
       String message = own.solve(Wayward.model("litter"), task(LONG)).message();
       dir = Path.of(message.replaceAll("(?s).*dir=", "").replaceAll("(?s);.*", ""));
       assertThat(dir.resolve("a/b/c")).exists();
+      assertThat(before.containsAll(threads())).isFalse();
     }
     assertThat(dir).doesNotExist();
     long until = System.nanoTime() + SLACK.toNanos();
-    while (threads() > 0 && System.nanoTime() < until) {
-      // The timer's thread of the shared formulation ends when it has nothing to do.
-      shared.close();
+    while (!before.containsAll(threads()) && System.nanoTime() < until) {
       Thread.sleep(10);
     }
-    assertThat(threads()).isZero();
-    shared = wayward().build();
-    works(shared);
+    assertThat(before).containsAll(threads());
   }
 
-  private static long threads() {
+  private static Set<Thread> threads() {
     return Thread.getAllStackTraces().keySet().stream()
         .filter(t -> t.getName().startsWith("slicewright-process"))
-        .count();
+        .collect(Collectors.toSet());
   }
 
   /** A host that is killed in the middle of a solve. */
@@ -513,6 +514,7 @@ class ProcessFormulationTest {
       long pid = Long.parseLong(Files.readString(told));
       assertThat(lives(pid)).isTrue();
       host.destroyForcibly().waitFor();
+      until = System.nanoTime() + LONG.toNanos();
       while (lives(pid) && System.nanoTime() < until) {
         Thread.sleep(10);
       }
