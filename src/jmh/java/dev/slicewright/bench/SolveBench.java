@@ -1,5 +1,6 @@
 package dev.slicewright.bench;
 
+import dev.slicewright.formulation.ortools.CpSatFormulation;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.file.Files;
@@ -48,6 +49,8 @@ public final class SolveBench {
       System.exit(2);
       return;
     }
+    // Natives are loaded once in a process, whose figures are for a warm one.
+    CpSatFormulation.availability();
     boolean sound = new SolveBench(options).run();
     // A native solver that lingers must not keep the JVM.
     System.exit(sound ? 0 : 1);

@@ -4,10 +4,14 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.within;
 
+import dev.slicewright.SolveBudget;
+import dev.slicewright.fleet.Fleet;
 import dev.slicewright.fleet.Pod;
 import dev.slicewright.request.SliceRequest;
+import dev.slicewright.topology.AcceleratorType;
 import dev.slicewright.topology.Footprint;
 import dev.slicewright.topology.Shape;
+import dev.slicewright.topology.TpuTopology;
 import java.util.BitSet;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -258,5 +262,101 @@ class SolveBenchTest {
       assertThat(row.gap()).as(family).isNull();
       assertThat(row.csv().split(",", -1)).hasSameSizeAs(Row.HEADER.split(","));
     }
+  }
+
+  /** Small enough for everybody. */
+  @Test
+  void enginesAgreeOnSmallProblems() {
+    Fleet torus = Fleet.builder().pod("t", TpuTopology.torus(4, 4, 4)).build();
+    // Four columns of four hosts; three hosts in a row leave a column one host.
+    List<SliceRequest> boxes =
+        List.of(
+            want("a", "2x2x3").build(),
+            want("b", "2x2x3").build(),
+            want("c", "2x2x3").build(),
+            want("d", "2x2x2").build(),
+            want("e", "2x2x2").gang("g").build(),
+            want("f", "2x2x2").gang("g").build(),
+            want("h", "4x2x1").build());
+    // a, b, c and d, and h on two hosts that were left over side by side.
+    agree(new BenchProblem("small", 1, torus, boxes), 3 * 12 + 8 + 8);
+    Fleet cubes =
+        Fleet.builder()
+            .pod("c", TpuTopology.builder(AcceleratorType.V4).cubes(4).build())
+            .build();
+    List<SliceRequest> slices =
+        List.of(
+            want("a", "4x4x8").build(),
+            want("b", "4x4x4").slices(3).build(),
+            want("c", "2x2x1").build(),
+            want("d", "2x2x2").slices(3).build());
+    // b takes three cubes, c and d share the last.
+    agree(new BenchProblem("small", 2, cubes, slices), 3 * 64 + 4 + 3 * 8);
+  }
+
+  private static SliceRequest.Builder want(String id, String shape) {
+    return SliceRequest.builder(id).shape(shape);
+  }
+
+  private static void agree(BenchProblem p, long optimum) {
+    for (Engine engine : Engines.named("slicewright,cp-sat,scip,sat,first-fit,cp-sat-plain,choco")) {
+      check(p, engine, 20_000, optimum);
+    }
+    // It never stops by itself.
+    check(p, Engines.named("timefold").get(0), 300, optimum);
+  }
+
+  private static void check(BenchProblem p, Engine engine, long millis, long optimum) {
+    if (engine.whyNot(p).isPresent()) {
+      return;
+    }
+    Engine.Limits limits = new Engine.Limits(millis, 2, SolveBudget.Mode.FAST);
+    Row row = Judge.judge(p, engine.name(), millis, engine.solve(p, limits));
+    assertThat(row.verified()).as(engine.name()).isTrue();
+    assertThat(row.placedChips()).as(engine.name()).isBetween(1L, optimum);
+    if (!List.of("first-fit", "timefold").contains(engine.name())) {
+      assertThat(row.isProved()).as(engine.name()).isTrue();
+      assertThat(row.placedChips()).as(engine.name()).isEqualTo(optimum);
+    }
+  }
+
+  @Test
+  void theSummaryCountsLossesAndProofs() {
+    Summary summary = new Summary();
+    summary.add(row(1, "slicewright", 10, 10L, 5));
+    summary.add(row(1, "first-fit", 10, null, 1));
+    summary.add(row(2, "slicewright", 8, 10L, 1_000));
+    summary.add(row(2, "first-fit", 9, null, 1));
+    assertThat(summary.lines())
+        .anySatisfy(
+            line ->
+                assertThat(line)
+                    .startsWith("x slicewright: 2 instances, proved optimal 50.0 %")
+                    .contains("gap median 0.000 % worst 20.000 %"))
+        .anySatisfy(
+            line ->
+                assertThat(line)
+                    .startsWith("x slicewright against first-fit: 2 compared")
+                    .contains("ours/theirs 0.8889", "not lower on 50.0 %", "sooner on 50.0 %")
+                    .contains("losses 1: x seed 2 (8 < 9)"));
+  }
+
+  private static Row row(long seed, String engine, long value, Long bound, double millis) {
+    return new Row(
+        "x",
+        seed,
+        64,
+        3,
+        engine,
+        1_000,
+        millis,
+        "DONE",
+        value,
+        new long[] {value},
+        new Long[] {bound},
+        bound == null ? null : (bound - value) / (double) bound,
+        true,
+        Row.Proofs.NONE,
+        null);
   }
 }
