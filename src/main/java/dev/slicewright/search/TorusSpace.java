@@ -137,6 +137,12 @@ final class TorusSpace extends PodSpace {
   private final Map<Want, Integer> numbers = new HashMap<>();
   private final List<Form> forms = new ArrayList<>();
 
+  /** How many of the latest changes are remembered; a power of two. */
+  private static final int RECENT = 16;
+
+  /** By the version that a change ended: the box that was taken; null for any other change. */
+  private final @Nullable Box[] recent = new Box[RECENT];
+
   /** Changes with the taken cells; a form's maps are good if it has the same. */
   private int version;
 
@@ -730,7 +736,57 @@ final class TorusSpace extends PodSpace {
     if (form.version == version) {
       return;
     }
+    int behind = form.version < 0 ? RECENT : version - form.version;
+    boolean taken = behind < RECENT;
+    for (int v = version - behind; taken && v < version; v++) {
+      taken = recent[v & (RECENT - 1)] != null;
+    }
+    if (taken) {
+      // Only boxes were taken since: what they meet goes, the rest stays.
+      for (int v = form.version; v < version; v++) {
+        Box box = Objects.requireNonNull(recent[v & (RECENT - 1)]);
+        for (Turn turn : form.turns) {
+          if (turn.count > 0) {
+            strike(turn, box);
+          }
+        }
+      }
+      form.version = version;
+      return;
+    }
     form.version = version;
+    recompute(form);
+  }
+
+  /** Takes away the origins whose box meets a box. */
+  private void strike(Turn turn, Box box) {
+    Turn other = box.turn;
+    long bits = reach(box.a, other.eA, turn.eA);
+    int fromB = from(box.b, turn.eB, other.eB, nB, wrapB);
+    int endB = end(box.b, turn.eB, other.eB, nB, wrapB);
+    int fromC = from(box.c, turn.eC, other.eC, nC, wrapC);
+    int endC = end(box.c, turn.eC, other.eC, nC, wrapC);
+    long[] map = turn.map;
+    for (int k = fromC; k < endC; k++) {
+      int plane = k < nC ? k : k - nC;
+      if ((turn.planes[plane] & bits) == 0) {
+        continue;
+      }
+      int base = rowC[k];
+      for (int j = fromB; j < endB; j++) {
+        int row = base + rowB[j];
+        turn.count -= Long.bitCount(map[row] & bits);
+        map[row] &= ~bits;
+      }
+      long union = 0;
+      for (int b = 0; b < nB; b++) {
+        union |= map[base + b];
+      }
+      turn.planes[plane] = union;
+    }
+  }
+
+  private void recompute(Form form) {
     long[] blocked = form.blocks.blocked;
     for (Turn turn : form.turns) {
       long[] s = bufferOne;
@@ -1408,7 +1464,7 @@ final class TorusSpace extends PodSpace {
         taken[base + rowB[box.b + j]] |= bits;
       }
     }
-    version++;
+    recent[version++ & (RECENT - 1)] = box;
   }
 
   @Override
@@ -1421,7 +1477,7 @@ final class TorusSpace extends PodSpace {
         taken[base + rowB[box.b + j]] &= bits;
       }
     }
-    version++;
+    recent[version++ & (RECENT - 1)] = null;
   }
 
   @Override
@@ -1446,7 +1502,7 @@ final class TorusSpace extends PodSpace {
         }
       }
     }
-    version++;
+    recent[version++ & (RECENT - 1)] = null;
   }
 
   @Override
