@@ -138,8 +138,8 @@ final class SolutionReader {
     int c = 0;
     for (int i = 0; i < 4_000; i++) {
       c = in.read();
-      // Blanks, and the marks of UTF-8 and UTF-16.
-      if (c < 0 || c > ' ' && c != 0xEF && c != 0xBB && c != 0xBF && c != 0xFE && c != 0xFF) {
+      // Blanks, and the mark of UTF-8.
+      if (c < 0 || c > ' ' && c != 0xEF && c != 0xBB && c != 0xBF) {
         break;
       }
     }
@@ -260,7 +260,7 @@ final class SolutionReader {
     boolean variables = false;
     int count = 0;
     try {
-      XMLStreamReader reader = factory.createXMLStreamReader(in);
+      XMLStreamReader reader = factory.createXMLStreamReader(decoded(in));
       while (reader.hasNext()) {
         int event = reader.next();
         line = Math.max(1, reader.getLocation().getLineNumber());
@@ -301,7 +301,7 @@ final class SolutionReader {
         }
       }
     } catch (XMLStreamException e) {
-      // The reader wraps what the stream throws, and may itself throw IOExceptions for wrong bytes.
+      // The reader wraps what the stream throws.
       IOException failure = in.failure;
       if (failure != null) {
         throw failure;
@@ -324,6 +324,19 @@ final class SolutionReader {
     }
     none = known && count == 0 && !status.isEmpty() && !mayBeAllZero();
     return Format.CPLEX;
+  }
+
+  /**
+   * UTF-8 without its mark; wrong bytes become wrong characters. (Given the bytes, the JDK's reader
+   * prints such errors to the standard error stream.)
+   */
+  private static Reader decoded(InputStream in) throws IOException {
+    Reader reader = new BufferedReader(new InputStreamReader(in, StandardCharsets.UTF_8));
+    reader.mark(1);
+    if (reader.read() != '\uFEFF') {
+      reader.reset();
+    }
+    return reader;
   }
 
   /** At write level 3, a solution without any 1 has no variables at all. */
