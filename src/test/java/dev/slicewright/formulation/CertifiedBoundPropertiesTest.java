@@ -6,6 +6,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.slicewright.formulation.PlacementModel.Group;
 import dev.slicewright.formulation.PlacementModel.Item;
 import dev.slicewright.formulation.PlacementModel.Level;
+import dev.slicewright.formulation.conformance.ModelBruteForce;
+import dev.slicewright.formulation.conformance.RandomModels;
 import java.util.Arrays;
 import java.util.List;
 import java.util.OptionalLong;

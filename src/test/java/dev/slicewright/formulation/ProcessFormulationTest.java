@@ -10,6 +10,7 @@ import dev.slicewright.SolveBudget;
 import dev.slicewright.SolverUnavailableException;
 import dev.slicewright.formulation.Formulation.Capability;
 import dev.slicewright.formulation.FormulationResult.Status;
+import dev.slicewright.formulation.conformance.RandomModels;
 import java.io.File;
 import java.io.IOException;
 import java.nio.file.Files;

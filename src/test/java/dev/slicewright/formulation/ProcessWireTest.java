@@ -19,6 +19,8 @@ import dev.slicewright.formulation.PlacementModel.Union;
 import dev.slicewright.formulation.ProcessWire.BadMessage;
 import dev.slicewright.formulation.ProcessWire.In;
 import dev.slicewright.formulation.ProcessWire.Out;
+import dev.slicewright.formulation.conformance.ModelBruteForce;
+import dev.slicewright.formulation.conformance.RandomModels;
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;

@@ -1,8 +1,8 @@
 package dev.slicewright.formulation.ortools;
 
 import dev.slicewright.formulation.Formulation;
-import dev.slicewright.formulation.FormulationConformance;
 import dev.slicewright.formulation.ProcessFormulation;
+import dev.slicewright.formulation.conformance.FormulationConformance;
 import java.util.List;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;

@@ -15,7 +15,7 @@ import dev.slicewright.formulation.PlacementModel;
 import dev.slicewright.formulation.PlacementModel.Level;
 import dev.slicewright.formulation.PlacementModel.Row;
 import dev.slicewright.formulation.PlacementModel.Term;
-import dev.slicewright.formulation.RandomModels;
+import dev.slicewright.formulation.conformance.RandomModels;
 import dev.slicewright.formulation.ortools.MipFormulation.Solver;
 import java.nio.file.Files;
 import java.nio.file.Path;
