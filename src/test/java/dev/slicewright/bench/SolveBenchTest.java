@@ -281,9 +281,7 @@ class SolveBenchTest {
     // a, b, c and d, and h on two hosts that were left over side by side.
     agree(new BenchProblem("small", 1, torus, boxes), 3 * 12 + 8 + 8);
     Fleet cubes =
-        Fleet.builder()
-            .pod("c", TpuTopology.builder(AcceleratorType.V4).cubes(4).build())
-            .build();
+        Fleet.builder().pod("c", TpuTopology.builder(AcceleratorType.V4).cubes(4).build()).build();
     List<SliceRequest> slices =
         List.of(
             want("a", "4x4x8").build(),
@@ -299,7 +297,8 @@ class SolveBenchTest {
   }
 
   private static void agree(BenchProblem p, long optimum) {
-    for (Engine engine : Engines.named("slicewright,cp-sat,scip,sat,first-fit,cp-sat-plain,choco")) {
+    for (Engine engine :
+        Engines.named("slicewright,cp-sat,scip,sat,first-fit,cp-sat-plain,choco")) {
       check(p, engine, 20_000, optimum);
     }
     // It never stops by itself.
