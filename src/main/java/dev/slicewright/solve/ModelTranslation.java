@@ -30,21 +30,27 @@ import dev.slicewright.search.PodSpace;
 import dev.slicewright.search.Want;
 import dev.slicewright.topology.CubeId;
 import dev.slicewright.topology.Footprint;
+import dev.slicewright.topology.PartitionId;
 import dev.slicewright.topology.Shape;
+import dev.slicewright.topology.Slicing;
 import dev.slicewright.topology.TpuTopology;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.BitSet;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.function.BooleanSupplier;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -55,6 +61,10 @@ import org.jspecify.annotations.Nullable;
  * or not) what they take together is at most the cubes that any of them may use. By Hall's theorem
  * these rows are exact, since a slice may take any cubes. Where small slices compete for a pod's
  * cubes, an auxiliary item a cube says whether it stays whole.
+ *
+ * <p>A {@link #counted} model has no cells for partitions and cubes but a row for each {@linkplain
+ * NodeTypes type} of them: one candidate says that an item gets some partition of a type, and
+ * {@link #decode} names it. Such models grow with the items and pods, not with the partitions.
  */
 final class ModelTranslation {
 
@@ -84,6 +94,7 @@ final class ModelTranslation {
   private final int[] limitRows; // by limit of the instance
   private final Map<Integer, List<Draft.PoolRow>> poolRows;
   private final int[] budgetRows;
+  private final Map<Integer, Counted> counted; // by pod
 
   private static final int WHOLE = -1; // owner of auxiliary items
   private static final int STAYS = -1; // choices of running slices that do not move
@@ -104,6 +115,7 @@ final class ModelTranslation {
     this.limitRows = draft.limitRows;
     this.poolRows = Map.copyOf(draft.poolRows);
     this.budgetRows = new int[] {draft.budgetSlices, draft.budgetSeconds, draft.budgetTenants};
+    this.counted = Map.copyOf(draft.counted);
     for (int c = 0; c < meanings.size(); c++) {
       byMeaning.put(meanings.get(c), c);
     }
@@ -111,6 +123,11 @@ final class ModelTranslation {
 
   PlacementModel model() {
     return model;
+  }
+
+  /** Whether nothing but counts limits what is placed, so that the model is small and quick. */
+  boolean isCounted() {
+    return model.candidates().stream().allMatch(c -> c.cells().length == 0);
   }
 
   /** What a candidate places where, for people. */
@@ -137,7 +154,9 @@ final class ModelTranslation {
         + " "
         + (where == null
             ? shape + " any cubes"
-            : where instanceof Footprint.Box ? where.toString() : shape + " " + where);
+            : counted.containsKey(m.pod())
+                ? shape + " any like " + where
+                : where instanceof Footprint.Box ? where.toString() : shape + " " + where);
   }
 
   /** Whether the model's price of new hosts is exact: not where moves go to unnamed cubes. */
@@ -186,6 +205,12 @@ final class ModelTranslation {
     for (int p = 0; p < cellBase.length; p++) {
       TpuTopology t = in.pods.get(p).topology();
       long[] byCell = Arrays.copyOfRange(prices.cells(), cellBase[p], cellBase[p] + t.cellCount());
+      Counted types = counted.get(p);
+      if (types != null) {
+        long[] byType = new long[types.rows().length];
+        Arrays.setAll(byType, i -> prices.rows()[types.rows()[i]]);
+        types.types().spread(byType, t.hostsPerCube(), byCell);
+      }
       if (poolRows.containsKey(p)) {
         raise(byCell, t.hostsPerCube(), poolRows.getOrDefault(p, List.of()), prices.rows());
       }
@@ -222,13 +247,36 @@ final class ModelTranslation {
    * @param stop whether time is up
    */
   static @Nullable ModelTranslation of(Instance in, int limit, BooleanSupplier stop) {
-    return new Draft(in, limit, stop).build();
+    return new Draft(in, false, limit, stop).build();
+  }
+
+  /**
+   * The same with partitions and cubes counted, where nothing that runs may move or leave.
+   *
+   * @param limit the most candidates, those of alike items counted once
+   * @param stop whether time is up
+   */
+  static @Nullable ModelTranslation counted(Instance in, int limit, BooleanSupplier stop) {
+    return new Draft(in, in.free.isEmpty(), limit, stop).build();
+  }
+
+  /** The types of a pod's nodes, and the row of each. */
+  private record Counted(NodeTypes types, int[] rows, List<Want> wants) {
+
+    List<Term> terms(int type) {
+      List<Term> terms = new ArrayList<>();
+      types.within(type).forEach((part, count) -> terms.add(new Term(rows[part], count)));
+      return terms;
+    }
   }
 
   private static final class Draft {
     final Instance in;
+    final boolean counts;
     final int limit;
     final BooleanSupplier stop;
+    final Map<Integer, Set<Want>> partWants = new TreeMap<>(); // by pod whose nodes are counted
+    final Map<Integer, Counted> counted = new HashMap<>();
     final List<Meaning> meanings = new ArrayList<>();
     final List<int[]> wholeItems = new ArrayList<>();
     final Map<Integer, Map<PoolKind, BitSet>> pools = new TreeMap<>();
@@ -252,8 +300,9 @@ final class ModelTranslation {
 
     private record PoolRow(int row, Set<PoolKind> kinds, BitSet cubes) {}
 
-    Draft(Instance in, int limit, BooleanSupplier stop) {
+    Draft(Instance in, boolean counts, int limit, BooleanSupplier stop) {
       this.in = in;
+      this.counts = counts;
       this.stop = stop;
       this.limit = limit;
       this.spaces = new PodSpace[in.pods.size()];
@@ -289,7 +338,7 @@ final class ModelTranslation {
           deadUnits.add(demand.unit());
         }
       }
-      if (hasTooMany(deadUnits)) {
+      if (isHopeless() || hasTooMany(deadUnits)) {
         return null;
       }
       findPools(deadUnits);
@@ -343,6 +392,22 @@ final class ModelTranslation {
       return false;
     }
 
+    /** Whether there are so many pods and kinds of requests that no model is worth a try. */
+    private boolean isHopeless() {
+      Set<List<Object>> seen = new HashSet<>();
+      long most = 0;
+      for (Demand demand : in.demands) {
+        if (seen.add(PlacementSearch.classKey(demand))) {
+          for (Choice choice : demand.choices()) {
+            most += choice.pods().length;
+          }
+        }
+      }
+      return most > HOPELESS * (long) limit;
+    }
+
+    private static final int HOPELESS = 10;
+
     // -------------------------------------------------------------- pools and rows
 
     private void findPools(Set<Integer> deadUnits) {
@@ -371,6 +436,10 @@ final class ModelTranslation {
       TpuTopology t = in.pods.get(pod).topology();
       if (t.cubesOf(want.shape()) == 0) {
         cellPods.add(pod);
+        boolean boxes = t.slicing() instanceof Slicing.OpticalCubes o && o.boxesInCube();
+        if (counts && !boxes && t.partitions().isPresent()) {
+          partWants.computeIfAbsent(pod, p -> new LinkedHashSet<>()).add(want);
+        }
         return;
       }
       PoolKind kind = new PoolKind(want.healthyOnly(), want.holder());
@@ -424,12 +493,37 @@ final class ModelTranslation {
         }
         poolRows.put(entry.getKey(), rows);
       }
+      for (Map.Entry<Integer, Set<Want>> entry : partWants.entrySet()) {
+        count(entry.getKey(), List.copyOf(entry.getValue()));
+      }
       DisruptionBudget budget = in.rules.disruption();
       // Moved or evicted are those that do not stay.
       long mayGo = in.free.stream().mapToLong(f -> f.slices().size()).sum();
       budgetSlices = b.row(new Row("disturbed slices", clamp(budget.slices()) - mayGo));
       budgetSeconds = b.row(new Row("chip-seconds lost", clamp(budget.chipSeconds())));
       budgetTenants = b.row(new Row("tenants touched", clamp(budget.tenants())));
+    }
+
+    /** The types of a pod's nodes, each with a row. */
+    private void count(int pod, List<Want> wants) {
+      PodSpace space = space(pod);
+      List<BitSet> byWant = new ArrayList<>();
+      for (Want want : wants) {
+        BitSet nodes = new BitSet();
+        space.forEachCandidate(
+            space.register(want), f -> nodes.set(((Footprint.Partition) f).id().index()));
+        byWant.add(nodes);
+      }
+      List<BitSet> byKind = List.copyOf(pools.getOrDefault(pod, Map.of()).values());
+      NodeTypes types = NodeTypes.of(in.pods.get(pod).topology(), byWant, byKind);
+      if (types == null) {
+        return;
+      }
+      int[] rows = new int[types.size()];
+      for (int type = 0; type < rows.length; type++) {
+        rows[type] = b.row(new Row("nodes" + pod + "." + type, types.count(type)));
+      }
+      counted.put(pod, new Counted(types, rows, wants));
     }
 
     private static long clamp(long limit) {
@@ -570,6 +664,18 @@ final class ModelTranslation {
         add(
             new Meaning(owner, slice, choice, pod, null),
             new Candidate(item, new int[0], gains, all, common, pod, domain, moves, null));
+        return;
+      }
+      Counted nodes = counted.get(pod);
+      if (nodes != null) {
+        for (int type : nodes.types().serving(nodes.wants().indexOf(want))) {
+          List<Term> all = new ArrayList<>(terms);
+          all.addAll(nodes.terms(type));
+          Footprint any = new Footprint.Partition(nodes.types().first(type));
+          add(
+              new Meaning(owner, slice, choice, pod, any),
+              new Candidate(item, new int[0], gains, all, common, pod, domain, moves, null));
+        }
         return;
       }
       space.forEachCandidate(
@@ -847,11 +953,15 @@ final class ModelTranslation {
             }
           }
           Footprint footprint = new Footprint.Cubes(List.of(new CubeId(cube)));
+          Counted nodes = counted.get(pod);
+          if (nodes != null) {
+            terms.addAll(nodes.terms(nodes.types().typeOfCube(cube)));
+          }
           add(
               new Meaning(WHOLE, item, 0, pod, footprint),
               new Candidate(
                   item,
-                  cells(pod, footprint),
+                  nodes != null ? new int[0] : cells(pod, footprint),
                   new long[in.levels.size()],
                   terms,
                   0,
@@ -871,6 +981,7 @@ final class ModelTranslation {
   @Nullable Solution decode(int[] chosen) {
     Solution out = Solution.nothing(in.demands.size());
     Map<Integer, List<Slot>> slots = new TreeMap<>(); // by pod: who needs cubes
+    Map<Integer, List<Part>> parts = new TreeMap<>(); // by pod: who needs partitions
     Map<Integer, BitSet> whole = new HashMap<>();
     for (int[] w : wholeItems) {
       if (chosen[w[0]] >= 0) {
@@ -890,11 +1001,17 @@ final class ModelTranslation {
         Meaning m = meanings.get(chosen[firstItem[d] + s]);
         pods[s] = m.pod();
         where.add(m.where());
+        int slice = s;
+        Counted nodes = counted.get(m.pod());
+        if (nodes != null && m.where() instanceof Footprint.Partition any) {
+          parts
+              .computeIfAbsent(m.pod(), p -> new ArrayList<>())
+              .add(new Part(nodes.types().typeOf(any.id()), f -> where.set(slice, f)));
+        }
         if (m.where() == null) {
           Want want =
               PlacementSearch.wantOf(
                   demand, demand.choices().get(choice), in.pods.get(m.pod()), in.rules.now());
-          int slice = s;
           slots
               .computeIfAbsent(m.pod(), p -> new ArrayList<>())
               .add(new Slot(want, f -> where.set(slice, f)));
@@ -933,9 +1050,37 @@ final class ModelTranslation {
         return null;
       }
     }
+    for (Map.Entry<Integer, List<Part>> entry : parts.entrySet()) {
+      if (!nameParts(entry.getKey(), entry.getValue(), whole.get(entry.getKey()))) {
+        finish.clear();
+        return null;
+      }
+    }
     finish.forEach(Runnable::run);
     finish.clear();
     return out;
+  }
+
+  /** Somebody who needs a partition of a type, and where to write it. */
+  private record Part(int type, Consumer<Footprint> sink) {}
+
+  /** Names partitions, largest first, beside the cubes that stay whole. */
+  private boolean nameParts(int pod, List<Part> parts, @Nullable BitSet whole) {
+    NodeTypes types = Objects.requireNonNull(counted.get(pod)).types();
+    int size = in.pods.get(pod).topology().hostsPerCube();
+    BitSet taken = new BitSet();
+    if (whole != null) {
+      whole.stream().forEach(cube -> taken.set(cube * size, (cube + 1) * size));
+    }
+    parts.sort(Comparator.comparingInt(p -> -types.cells(p.type())));
+    for (Part part : parts) {
+      PartitionId node = types.take(part.type(), taken);
+      if (node == null) {
+        return false;
+      }
+      part.sink().accept(new Footprint.Partition(node));
+    }
+    return true;
   }
 
   /** A slice that is given the very cubes that it has, in the same shape, stays. */
@@ -961,7 +1106,7 @@ final class ModelTranslation {
   }
 
   /** Somebody who needs cubes, and where to write them. */
-  private record Slot(Want want, java.util.function.Consumer<Footprint> sink) {}
+  private record Slot(Want want, Consumer<Footprint> sink) {}
 
   /** Names cubes by augmenting paths (bipartite matching, O(cubes² × kinds) for one pod). */
   private boolean nameCubes(int pod, List<Slot> slots, @Nullable BitSet whole) {
@@ -1081,6 +1226,15 @@ final class ModelTranslation {
       cubes.cubes().forEach(c -> set.set(c.index()));
       return byMeaning.get(new Meaning(owner, slice, choice, pod, null));
     }
-    return byMeaning.get(new Meaning(owner, slice, choice, pod, where));
+    Counted nodes = counted.get(pod);
+    Footprint like = where;
+    if (nodes != null && where instanceof Footprint.Partition partition) {
+      int type = nodes.types().typeOf(partition.id());
+      if (type < 0) {
+        return null;
+      }
+      like = new Footprint.Partition(nodes.types().first(type));
+    }
+    return byMeaning.get(new Meaning(owner, slice, choice, pod, like));
   }
 }

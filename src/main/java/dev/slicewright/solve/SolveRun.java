@@ -196,15 +196,16 @@ final class SolveRun {
     }
     tell();
     running = search;
-    boolean small = planner.hasFormulations() && translation() != null;
+    ModelTranslation model = planner.hasFormulations() ? translation() : null;
+    boolean small = model != null;
     boolean fast = budget.mode() == SolveBudget.Mode.FAST;
     long rounds = roundLimit();
     Stop own = stop;
-    if (small) {
+    if (model != null) {
       // A share of the time; where runs must repeat, a number of rounds. The rest comes after.
       planner.preload();
       paused = true;
-      long share = in.free.isEmpty() ? 5 : 2;
+      long share = model.isCounted() ? 1 : in.free.isEmpty() ? 5 : 2;
       if (fast) {
         own = new Stop(stop.token(), System.nanoTime() + stop.remainingNanos() / 10 * share);
       } else {
@@ -523,7 +524,8 @@ final class SolveRun {
       long since = System.nanoTime();
       translated = true;
       translation =
-          ModelTranslation.of(in, in.free.isEmpty() ? MAX_CANDIDATES : MAX_CANDIDATES_MOVING, stop);
+          ModelTranslation.counted(
+              in, in.free.isEmpty() ? MAX_CANDIDATES : MAX_CANDIDATES_MOVING, stop);
       phase("build", since, translation == null ? 0 : translation.model().candidates().size());
     }
     return translation;
