@@ -59,12 +59,11 @@ import org.jspecify.annotations.Nullable;
  * of the taken cells is theirs, every free origin is looked at and counted, ties going to the
  * fewest exposed cells.
  *
- * <p>That is what turned away the fewest chips of slices that come and go one at a time, beyond
- * those there were too few free chips for, at a load of 0.7 and of 0.9 on a torus of 16x16x16 hosts
- * with the mixed shapes: 3.2 and 5.3 % of the chips asked for; without holes 3.7 and 5.5 %, with
- * all locked origins instead of holes as many but more on other pods, by every free origin 5.7 and
- * 8.3 %. On a torus of 24x24x24 with shapes such as 3x5x7 the lattice alone turned away 20.7 and
- * 30.3 %, every free origin 7.8 and 20.9 %.
+ * <p>Slices that come and go one at a time, with the mixed shapes on a torus of 16x16x16 hosts at a
+ * load of 0.7 and of 0.9: this turned away 3.2 and 5.4 % of the chips asked for, beyond those that
+ * too few chips were free for; without holes 3.5 and 5.2 % (no clear difference; holes helped on
+ * smaller pods), by every free origin 5.7 and 8.3 %. On a torus of 24x24x24 with shapes such as
+ * 3x5x7 the lattice alone turned away 20.7 and 30.3 %, every free origin 7.8 and 20.9 %.
  *
  * <p>With R rows, T turns of the shape (at most 6), extent e along an axis, M candidates and S rows
  * on the surface of a box (e_b·e_c + 2e_b + 2e_c): a map costs O(R·log e) for each turn and is kept
