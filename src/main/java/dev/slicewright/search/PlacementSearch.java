@@ -31,8 +31,7 @@ import org.jspecify.annotations.Nullable;
  * Ruin and recreate (G. Schrimpf, J. Schneider, H. Stamm-Wilbrandt, G. Dueck, "Record breaking
  * optimization results using the ruin and recreate principle", Journal of Computational Physics
  * 159, 2000, doi:10.1006/jcph.1999.6413) takes out what lies in a random neighbourhood, puts back
- * in a shuffled order, and keeps the result unless it is worse. Values are compared level by level,
- * so a chip of a higher priority is never traded for any number of lower ones.
+ * XX
  *
  * <p>A gang, and the slices of a request, are placed together or not at all. Equal inputs and seeds
  * give equal results for equal numbers of rounds.
@@ -51,6 +50,9 @@ public final class PlacementSearch {
   private final List<int[]> units; // demands of each unit
   private final int[] plainOrder; // units by priority, then size
   private final @Nullable Held[] held; // by demand
+  private final @Nullable Held[] bestHeld; // the best so far
+  private final long[] bestValue; // of bestHeld
+  private final double warmth; // a loss of so many chips is accepted with probability 1/e
   private final long[] room; // left of each limit
   private final long[] pending; // what a demand under way takes of each limit
   private final long[] value; // placed by priority, then -rank, -price
@@ -65,6 +67,9 @@ public final class PlacementSearch {
   private final SplittableRandom random;
 
   private static final int UNKNOWN = -2;
+
+  /** The temperature at which slightly worse packings are accepted, in cells. */
+  private static final double WARM_CELLS = 6;
 
   /** Weights of prices against exposed cells, one drawn each round. */
   private static final double[] WEIGHTS = {0, 1, 4, 16};
@@ -147,12 +152,15 @@ public final class PlacementSearch {
     this.online = slices == 1;
     this.spaces = new PodSpace[pods.size()];
     this.held = new Held[demands.size()];
+    this.bestHeld = new Held[demands.size()];
     this.room = new long[limits.size()];
     for (int i = 0; i < room.length; i++) {
       room[i] = limits.get(i).room();
     }
     this.pending = new long[room.length];
     this.value = new long[priorities + 2];
+    this.bestValue = new long[priorities + 2];
+    this.warmth = WARM_CELLS * chipsPerCell(this.pods, this.demands);
     this.random = new SplittableRandom(seed);
     int[][] members = new int[unitCount][];
     int[] sizes = new int[unitCount];
@@ -289,7 +297,7 @@ public final class PlacementSearch {
    * @return a copy
    */
   public long[] value() {
-    return value.clone();
+    return bestValue.clone();
   }
 
   /**
@@ -299,7 +307,7 @@ public final class PlacementSearch {
    */
   public List<@Nullable Assignment> assignments() {
     List<@Nullable Assignment> out = new ArrayList<>(held.length);
-    for (Held h : held) {
+    for (Held h : bestHeld) {
       if (h == null) {
         out.add(null);
         continue;
@@ -323,10 +331,12 @@ public final class PlacementSearch {
     Set<Integer> failed = new HashSet<>();
     for (int unit : order) {
       if (stop.getAsBoolean()) {
+        keepBest();
         return;
       }
       tryUnit(unit, null, failed);
     }
+    keepBest();
   }
 
   /** Units by priority, then size. */
@@ -405,13 +415,48 @@ public final class PlacementSearch {
       }
       recreate(removed.keySet());
       int c = compare(value, before);
-      if (c < 0) {
+      if (c < 0 && !isAccepted(before)) {
         undo(removed);
-      } else if (c > 0) {
+      } else if (compare(value, bestValue) > 0) {
+        keepBest();
         improved.run();
       }
     }
     return rounds;
+  }
+
+  /**
+   * Whether to go on from a slightly worse value all the same: as in simulated annealing at a low,
+   * constant temperature, on the lowest priority alone, and never far from the best.
+   */
+  private boolean isAccepted(long[] before) {
+    int last = priorities - 1;
+    for (int i = 0; i < last; i++) {
+      if (value[i] != before[i]) {
+        return false;
+      }
+    }
+    if (last < 0 || value[last] >= before[last] || value[last] < bestValue[last] - 12 * warmth) {
+      return false;
+    }
+    return random.nextDouble() < Math.exp((value[last] - before[last]) / warmth);
+  }
+
+  private void keepBest() {
+    System.arraycopy(value, 0, bestValue, 0, value.length);
+    System.arraycopy(held, 0, bestHeld, 0, held.length);
+  }
+
+  private static int chipsPerCell(List<Pod> pods, List<Demand> demands) {
+    int least = Integer.MAX_VALUE;
+    for (Demand demand : demands) {
+      for (Choice choice : demand.choices()) {
+        for (int pod : choice.pods()) {
+          least = Math.min(least, pods.get(pod).topology().chipsPerCell());
+        }
+      }
+    }
+    return least == Integer.MAX_VALUE ? 1 : least;
   }
 
   private int[] podsInUse() {

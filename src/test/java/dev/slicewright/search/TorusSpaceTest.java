@@ -141,6 +141,46 @@ class TorusSpaceTest {
   }
 
   @Test
+  void fillsAHoleOffTheLattice() {
+    TpuTopology topology = TpuTopology.torusBuilder(8, 8).hostTile(Shape.of(1, 1)).build();
+    TorusSpace space = space(topology);
+    // A wall round 2x2 at (3,5); without it the slice would go to (0,0) or another even place.
+    space.setTaken(new Footprint.Box(new Chip(2, 4, 0), Shape.of(4, 1)), true);
+    space.setTaken(new Footprint.Box(new Chip(2, 7, 0), Shape.of(4, 1)), true);
+    space.setTaken(new Footprint.Box(new Chip(2, 5, 0), Shape.of(1, 2)), true);
+    int want = space.register(want(Shape.of(2, 2)));
+    Chip open = box(space.findOnline(want)).origin();
+    space.setTaken(new Footprint.Box(new Chip(5, 5, 0), Shape.of(1, 2)), true);
+
+    assertThat(open.x() % 2 + open.y() % 2).isZero();
+    assertThat(box(space.findOnline(want)).origin()).isEqualTo(new Chip(3, 5, 0));
+  }
+
+  @Test
+  void keepsToTheLatticeUntilOtherExtentsHoldAThird() {
+    TpuTopology topology = TpuTopology.torusBuilder(16, 16).hostTile(Shape.of(1, 1)).build();
+    TorusSpace space = space(topology);
+    int want = space.register(want(Shape.of(4, 4)));
+    Footprint.Box five = new Footprint.Box(new Chip(1, 1, 0), Shape.of(5, 5));
+    Footprint.Box eight = new Footprint.Box(new Chip(7, 7, 0), Shape.of(8, 8));
+
+    assertThat(isAligned(space.findOnline(want))).isTrue();
+    space.setTaken(five, true);
+    assertThat(isAligned(space.findOnline(want))).as("25 of 25").isFalse();
+    space.setTaken(eight, true);
+    assertThat(isAligned(space.findOnline(want))).as("25 of 89").isTrue();
+    space.setTaken(eight, false);
+    assertThat(isAligned(space.findOnline(want))).as("25 of 25").isFalse();
+    space.setTaken(five, false);
+    assertThat(isAligned(space.findOnline(want))).isTrue();
+  }
+
+  private static boolean isAligned(Spot spot) {
+    Chip origin = box(spot).origin();
+    return origin.x() % 4 == 0 && origin.y() % 4 == 0;
+  }
+
+  @Test
   void wantsThatCannotEverBePlacedHaveNoNumber() {
     TpuTopology topology = TpuTopology.torusBuilder(8, 8, 4).wrap(Axis.Z, false).build();
     TorusSpace space = space(topology);
