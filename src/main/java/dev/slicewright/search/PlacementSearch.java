@@ -31,7 +31,9 @@ import org.jspecify.annotations.Nullable;
  * Ruin and recreate (G. Schrimpf, J. Schneider, H. Stamm-Wilbrandt, G. Dueck, "Record breaking
  * optimization results using the ruin and recreate principle", Journal of Computational Physics
  * 159, 2000, doi:10.1006/jcph.1999.6413) takes out what lies in a random neighbourhood, puts back
- * XX
+ * in order of size with a random disturbance, and keeps the result unless it is worse. Values are
+ * compared level by level, so a chip of a higher priority is never traded for any number of lower
+ * ones. A {@linkplain #warm warm} search also goes on from slightly worse packings.
  *
  * <p>A gang, and the slices of a request, are placed together or not at all. Equal inputs and seeds
  * give equal results for equal numbers of rounds.
@@ -52,7 +54,7 @@ public final class PlacementSearch {
   private final @Nullable Held[] held; // by demand
   private final @Nullable Held[] bestHeld; // the best so far
   private final long[] bestValue; // of bestHeld
-  private final double warmth; // a loss of so many chips is accepted with probability 1/e
+  private double warmth; // a loss of so many chips is accepted with probability 1/e
   private final long[] room; // left of each limit
   private final long[] pending; // what a demand under way takes of each limit
   private final long[] value; // placed by priority, then -rank, -price
@@ -160,7 +162,6 @@ public final class PlacementSearch {
     this.pending = new long[room.length];
     this.value = new long[priorities + 2];
     this.bestValue = new long[priorities + 2];
-    this.warmth = WARM_CELLS * chipsPerCell(this.pods, this.demands);
     this.random = new SplittableRandom(seed);
     int[][] members = new int[unitCount][];
     int[] sizes = new int[unitCount];
@@ -373,6 +374,11 @@ public final class PlacementSearch {
     guided = byPod.keySet().stream().mapToInt(Integer::intValue).toArray();
   }
 
+  /** From now on slightly worse packings are accepted for a while; the best is kept. */
+  public void warm() {
+    warmth = WARM_CELLS * chipsPerCell(pods, demands);
+  }
+
   /**
    * Improves by ruin and recreate.
    *
@@ -431,6 +437,9 @@ public final class PlacementSearch {
    */
   private boolean isAccepted(long[] before) {
     int last = priorities - 1;
+    if (warmth == 0) {
+      return false;
+    }
     for (int i = 0; i < last; i++) {
       if (value[i] != before[i]) {
         return false;

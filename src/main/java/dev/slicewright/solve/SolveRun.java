@@ -254,6 +254,9 @@ final class SolveRun {
       for (int w = 1; w <= extra; w++) {
         PlacementSearch other = newSearch(budget.seed() + 0x9E3779B97F4A7C15L * w);
         others.add(other);
+        if (w % 2 == 1) {
+          other.warm(); // tori that are nearly full profit, tight ones do not: one of each
+        }
         boolean first = w == 1 && fast && proves;
         Thread thread =
             new Thread(
