@@ -247,33 +247,29 @@ final class ModelTranslation {
    * @param stop whether time is up
    */
   static @Nullable ModelTranslation of(Instance in, int limit, BooleanSupplier stop) {
-    return new Draft(in, false, limit, stop).build();
+    return new Draft(in, false, limit, limit, stop).build();
   }
 
   /**
    * The same with partitions and cubes counted, where nothing that runs may move or leave.
    *
-   * @param limit the most candidates, those of alike items counted once
+   * @param limit the most candidates, those of alike items counted once, if some are on cells
+   * @param countedLimit the same if none is; at least {@code limit} is allowed
    * @param stop whether time is up
    */
-  static @Nullable ModelTranslation counted(Instance in, int limit, BooleanSupplier stop) {
-    return new Draft(in, in.free.isEmpty(), limit, stop).build();
+  static @Nullable ModelTranslation counted(
+      Instance in, int limit, int countedLimit, BooleanSupplier stop) {
+    return new Draft(in, in.free.isEmpty(), limit, Math.max(limit, countedLimit), stop).build();
   }
 
-  /** The types of a pod's nodes, and the row of each. */
-  private record Counted(NodeTypes types, int[] rows, List<Want> wants) {
-
-    List<Term> terms(int type) {
-      List<Term> terms = new ArrayList<>();
-      types.within(type).forEach((part, count) -> terms.add(new Term(rows[part], count)));
-      return terms;
-    }
-  }
+  /** The types of a pod's nodes, the row of each, and the terms of who takes one. */
+  private record Counted(NodeTypes types, int[] rows, List<Want> wants, List<List<Term>> terms) {}
 
   private static final class Draft {
     final Instance in;
     final boolean counts;
     final int limit;
+    final int countedLimit;
     final BooleanSupplier stop;
     final Map<Integer, Set<Want>> partWants = new TreeMap<>(); // by pod whose nodes are counted
     final Map<Integer, Counted> counted = new HashMap<>();
@@ -286,6 +282,7 @@ final class ModelTranslation {
     final Map<List<Object>, Integer> commons = new HashMap<>();
     final List<Shape> moveShapes = new ArrayList<>(); // a move's choice is an index here
     boolean poolMoves;
+    boolean onCells; // whether some candidate is
     int distinct; // candidates, those of alike items counted once
     final Map<List<Object>, List<Template>> templates = new HashMap<>();
     PlacementModel.Builder b;
@@ -300,11 +297,12 @@ final class ModelTranslation {
 
     private record PoolRow(int row, Set<PoolKind> kinds, BitSet cubes) {}
 
-    Draft(Instance in, boolean counts, int limit, BooleanSupplier stop) {
+    Draft(Instance in, boolean counts, int limit, int countedLimit, BooleanSupplier stop) {
       this.in = in;
       this.counts = counts;
       this.stop = stop;
       this.limit = limit;
+      this.countedLimit = countedLimit;
       this.spaces = new PodSpace[in.pods.size()];
       this.cellBase = new int[in.pods.size()];
       int cells = 0;
@@ -403,7 +401,7 @@ final class ModelTranslation {
           }
         }
       }
-      return most > HOPELESS * (long) limit;
+      return most > HOPELESS * (long) countedLimit;
     }
 
     private static final int HOPELESS = 10;
@@ -523,7 +521,13 @@ final class ModelTranslation {
       for (int type = 0; type < rows.length; type++) {
         rows[type] = b.row(new Row("nodes" + pod + "." + type, types.count(type)));
       }
-      counted.put(pod, new Counted(types, rows, wants));
+      List<List<Term>> terms = new ArrayList<>();
+      for (int type = 0; type < rows.length; type++) {
+        List<Term> of = new ArrayList<>();
+        types.within(type).forEach((part, count) -> of.add(new Term(rows[part], count)));
+        terms.add(List.copyOf(of));
+      }
+      counted.put(pod, new Counted(types, rows, wants, terms));
     }
 
     private static long clamp(long limit) {
@@ -629,7 +633,9 @@ final class ModelTranslation {
 
     /** Whether the model is larger than anything is allowed to be, or time is up. */
     private boolean tooLarge() {
-      return distinct > limit || meanings.size() > MAX_COPIES || stop.getAsBoolean();
+      return distinct > (onCells ? limit : countedLimit)
+          || meanings.size() > MAX_COPIES
+          || stop.getAsBoolean();
     }
 
     /** All places for one item in one pod. */
@@ -669,8 +675,11 @@ final class ModelTranslation {
       Counted nodes = counted.get(pod);
       if (nodes != null) {
         for (int type : nodes.types().serving(nodes.wants().indexOf(want))) {
-          List<Term> all = new ArrayList<>(terms);
-          all.addAll(nodes.terms(type));
+          List<Term> all = nodes.terms().get(type);
+          if (!terms.isEmpty()) {
+            all = new ArrayList<>(all);
+            all.addAll(terms);
+          }
           Footprint any = new Footprint.Partition(nodes.types().first(type));
           add(
               new Meaning(owner, slice, choice, pod, any),
@@ -691,6 +700,7 @@ final class ModelTranslation {
     }
 
     private void add(Meaning meaning, Candidate candidate) {
+      onCells |= candidate.cells().length > 0;
       b.candidate(candidate);
       meanings.add(meaning);
     }
@@ -955,7 +965,7 @@ final class ModelTranslation {
           Footprint footprint = new Footprint.Cubes(List.of(new CubeId(cube)));
           Counted nodes = counted.get(pod);
           if (nodes != null) {
-            terms.addAll(nodes.terms(nodes.types().typeOfCube(cube)));
+            terms.addAll(nodes.terms().get(nodes.types().typeOfCube(cube)));
           }
           add(
               new Meaning(WHOLE, item, 0, pod, footprint),

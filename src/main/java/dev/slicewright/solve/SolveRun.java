@@ -68,6 +68,11 @@ final class SolveRun {
 
   private static final int MAX_CANDIDATES_MOVING = 40_000;
 
+  /** The same where everything is counted, for each millisecond of the deadline and at most. */
+  private static final long COUNTED_PER_MILLI = 6;
+
+  private static final long MAX_COUNTED = 100_000;
+
   private static final long LISTENER_PAUSE_NANOS = 10_000_000;
 
   private final SlicePlanner planner;
@@ -205,9 +210,9 @@ final class SolveRun {
       // A share of the time; where runs must repeat, a number of rounds. The rest comes after.
       planner.preload();
       paused = true;
-      long share = model.isCounted() ? 1 : in.free.isEmpty() ? 5 : 2;
+      long percent = model.isCounted() ? 2 : in.free.isEmpty() ? 50 : 20;
       if (fast) {
-        own = new Stop(stop.token(), System.nanoTime() + stop.remainingNanos() / 10 * share);
+        own = new Stop(stop.token(), System.nanoTime() + stop.remainingNanos() / 100 * percent);
       } else {
         rounds = ROUNDS_BEFORE_MODEL;
       }
@@ -528,7 +533,10 @@ final class SolveRun {
       translated = true;
       translation =
           ModelTranslation.counted(
-              in, in.free.isEmpty() ? MAX_CANDIDATES : MAX_CANDIDATES_MOVING, stop);
+              in,
+              in.free.isEmpty() ? MAX_CANDIDATES : MAX_CANDIDATES_MOVING,
+              (int) Math.min(MAX_COUNTED, budget.deadline().toMillis() * COUNTED_PER_MILLI),
+              stop);
       phase("build", since, translation == null ? 0 : translation.model().candidates().size());
     }
     return translation;

@@ -100,7 +100,7 @@ class CountedModelTest {
         continue;
       }
       Instance in = new Instance(i.fleet(), i.requests(), i.rules(), i.cost());
-      ModelTranslation t = ModelTranslation.counted(in, 20_000, () -> false);
+      ModelTranslation t = ModelTranslation.counted(in, 20_000, 20_000, () -> false);
       assertThat(t).isNotNull();
       counted +=
           t.model().rows().stream().anyMatch(r -> r.name().startsWith("nodes")) && t.isCounted()
@@ -202,7 +202,7 @@ class CountedModelTest {
   void countsAndCellsHaveTheSameOptima(@ForAll @LongRange(min = 0, max = 1_000_000) long seed) {
     RandomFleets.Instance i = gangs(seed, 2 + (int) (seed % 4), 6 + (int) (seed % 9));
     Instance in = new Instance(i.fleet(), i.requests(), i.rules(), i.cost());
-    ModelTranslation counts = ModelTranslation.counted(in, 20_000, () -> false);
+    ModelTranslation counts = ModelTranslation.counted(in, 20_000, 20_000, () -> false);
     ModelTranslation cells = ModelTranslation.of(in, 20_000, () -> false);
     assertThat(counts.isCounted()).isTrue();
     Formulation cpSat = CpSatFormulation.create();
