@@ -3,6 +3,7 @@ package dev.slicewright.formulation.ortools;
 import dev.slicewright.formulation.Formulation;
 import dev.slicewright.formulation.ProcessFormulation;
 import dev.slicewright.formulation.conformance.FormulationConformance;
+import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -17,6 +18,9 @@ class CpSatProcessConformanceTest extends FormulationConformance {
     formulation =
         ProcessFormulation.builder(CpSatFormulation.class)
             .jvmOptions(List.of("-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"))
+            .maxProcesses(1) // each loads native code of its own
+            .grace(Duration.ofSeconds(10))
+            .startLimit(Duration.ofMinutes(2))
             .build();
     formulation.preload();
   }
@@ -33,6 +37,6 @@ class CpSatProcessConformanceTest extends FormulationConformance {
 
   @Override
   protected int models() {
-    return 120;
+    return 40;
   }
 }
