@@ -303,7 +303,7 @@ final class ProcessChild {
     b.candidate(
         new Candidate(item, new int[] {0}, new long[] {1}, List.of(), 0, 0, 0, false, null));
     PlacementModel tiny = b.build();
-    Duration most = Duration.ofSeconds(10);
+    Duration most = Duration.ofSeconds(25);
     FormulationTask task =
         new FormulationTask(
             0,

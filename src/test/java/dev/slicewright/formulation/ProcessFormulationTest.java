@@ -505,7 +505,7 @@ class ProcessFormulationTest {
             .redirectOutput(ProcessBuilder.Redirect.DISCARD)
             .start();
     try {
-      long until = System.nanoTime() + LONG.toNanos();
+      long until = System.nanoTime() + LONG.multipliedBy(3).toNanos();
       while (!Files.exists(told) && host.isAlive() && System.nanoTime() < until) {
         Thread.sleep(10);
       }
