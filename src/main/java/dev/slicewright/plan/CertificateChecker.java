@@ -41,9 +41,9 @@ import org.jspecify.annotations.Nullable;
  * <p>Every candidate is enumerated anew, never taken from a solver. Requests that differ in nothing
  * but their id are evaluated once. Ties that are neither priced nor within a group's joint choice
  * (spread of running requests, the torn gang of running ones, the disruption budget) are dropped,
- * which leaves a bound. Pods that are the same to all requests are looked into
- * until one has a place. O(pods + kinds of requests × shapes × (classes of pods + cells of those
- * looked into)); all pods where cells have prices or running slices may move.
+ * which leaves a bound. Pods that are the same to all requests are looked into until one has a
+ * place. O(pods + kinds of requests × shapes × (classes of pods + cells of those looked into)); all
+ * pods where cells have prices or running slices may move.
  */
 final class CertificateChecker {
 
@@ -187,9 +187,7 @@ final class CertificateChecker {
     boolean boxes =
         t.slicing() instanceof Slicing.TorusBoxes
             || t.slicing() instanceof Slicing.OpticalCubes optical && optical.boxesInCube();
-    return boxes
-        ? pod.room().freeCells() < cells
-        : pod.room().smallestFreePartition(cells) == 0;
+    return boxes ? pod.room().freeCells() < cells : pod.room().smallestFreePartition(cells) == 0;
   }
 
   /**

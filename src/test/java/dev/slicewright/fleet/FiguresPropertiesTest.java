@@ -157,8 +157,7 @@ class FiguresPropertiesTest {
     int freeCells = 0;
     int usable = 0;
     for (int cell = 0; cell < free.length; cell++) {
-      boolean off =
-          pod.health().failedCells().contains(cell) || pod.cordonedCells().contains(cell);
+      boolean off = pod.health().failedCells().contains(cell) || pod.cordonedCells().contains(cell);
       free[cell] = !off && pod.runningAt(cell).isEmpty();
       freeCells += free[cell] ? 1 : 0;
       usable += off ? 0 : 1;
