@@ -16,6 +16,7 @@ import dev.slicewright.request.Spread;
 import dev.slicewright.topology.CubeId;
 import dev.slicewright.topology.Footprint;
 import dev.slicewright.topology.Shape;
+import dev.slicewright.topology.Slicing;
 import dev.slicewright.topology.TpuTopology;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -30,6 +31,7 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -39,7 +41,9 @@ import org.jspecify.annotations.Nullable;
  * <p>Every candidate is enumerated anew, never taken from a solver. Requests that differ in nothing
  * but their id are evaluated once. Ties that are neither priced nor within a group's joint choice
  * (spread of running requests, the torn gang of running ones, the disruption budget) are dropped,
- * which leaves a bound. O(kinds of requests × shapes × pods × cells).
+ * which leaves a bound. Pods that are the same to all requests are looked into
+ * until one has a place. O(pods + kinds of requests × shapes × (classes of pods + cells of those
+ * looked into)); all pods where cells have prices or running slices may move.
  */
 final class CertificateChecker implements BoundChecker {
 
@@ -49,8 +53,13 @@ final class CertificateChecker implements BoundChecker {
   private final CostTerms cost;
   private final Standing standing;
   private final List<Level> levels;
-  private final List<Room> rooms = new ArrayList<>();
+  private final List<Pod> pods;
+  private final @Nullable Room[] rooms; // made when first looked into
   private final Map<String, Integer> roomOf = new HashMap<>();
+  private final Map<String, List<RunningSlice>> mayGo = new HashMap<>(); // by pod
+  private final Set<String> items = new HashSet<>();
+  private final Set<String> labels = new TreeSet<>(); // those that anything selects by
+  private final Set<List<Object>> evenSizes = new HashSet<>(); // topologies and sizes of tree rows
   private final RuleLimits limits;
   private final Set<String> withHold = new HashSet<>();
   private final Map<OptionKey, List<Shape>> options = new HashMap<>();
@@ -117,11 +126,12 @@ final class CertificateChecker implements BoundChecker {
     this.standing = standing;
     this.levels = levels;
     this.limits = RuleLimits.of(fleet, requests, rules, standing);
-    Set<String> items = new HashSet<>();
-    Map<String, List<RunningSlice>> mayGo = new HashMap<>();
     for (SliceRequest request : requests) {
       items.add(request.id());
+      labels.addAll(request.requiredLabels().keySet());
+      labels.addAll(request.forbiddenLabels().keySet());
     }
+    rules.reserved().forEach(r -> labels.addAll(r.podLabels().keySet()));
     for (Standing.Group group : standing.groups) {
       items.add(group.request().id());
       for (RunningSlice slice : group.slices()) {
@@ -148,10 +158,44 @@ final class CertificateChecker implements BoundChecker {
     for (int i = 0; i < trivial.length; i++) {
       trivial[i] = Verification.trivialBound(standing, requests, levels.get(i));
     }
-    for (Pod pod : fleet.pods()) {
-      roomOf.put(pod.id(), rooms.size());
-      rooms.add(new Room(pod, rules, mayGo.getOrDefault(pod.id(), List.of()), items::contains));
+    this.pods = List.copyOf(fleet.pods());
+    this.rooms = new Room[pods.size()];
+    for (int at = 0; at < rooms.length; at++) {
+      roomOf.put(pods.get(at).id(), at);
     }
+  }
+
+  private Room room(int at) {
+    Room room = rooms[at];
+    if (room == null) {
+      Pod pod = pods.get(at);
+      room = new Room(pod, rules, mayGo.getOrDefault(pod.id(), List.of()), items::contains);
+      rooms[at] = room;
+    }
+    return room;
+  }
+
+  /** Whether nothing that runs in a pod may go, and nothing is held: its figures say it all. */
+  private boolean isPlain(int at) {
+    return !pods.get(at).hasHolds() && !mayGo.containsKey(pods.get(at).id());
+  }
+
+  /** Whether a pod's figures alone say that a slice of a legal shape has no place there. */
+  private boolean isFull(SliceRequest request, int at, Shape shape) {
+    Pod pod = pods.get(at);
+    if (mayGo.containsKey(pod.id())) {
+      return false;
+    }
+    TpuTopology t = pod.topology();
+    int cubes = t.cubesOf(shape);
+    if (cubes > 0) {
+      return pod.room().freeCubes(request.healthyOnly()) < cubes;
+    }
+    int cells = (int) Math.max(1, shape.chips() / t.chipsPerCell());
+    boolean boxes =
+        t.slicing() instanceof Slicing.TorusBoxes
+            || t.slicing() instanceof Slicing.OpticalCubes optical && optical.boxesInCube();
+    return boxes ? pod.room().freeCells() < cells : pod.room().smallestFreePartition(cells) == 0;
   }
 
   @Override
@@ -251,12 +295,16 @@ final class CertificateChecker implements BoundChecker {
     private long rankWeight;
     private long hostWeight;
     private long priceWeight;
-    private final long[][] prices;
-    private final List<List<Row>> podRows = new ArrayList<>();
+    private final long @Nullable [][] prices; // by room; null where all are zero
+    private final @Nullable List<Row>[] podRows; // null where there are none
+    private final List<int[]> podClasses = new ArrayList<>();
+    private final int[] classOf = new int[rooms.length]; // by pod
+    private final Map<List<Object>, Long> cheapestOf = new HashMap<>();
     private final long[] quotaPrice = new long[rules.quotas().size()];
     private final long[] reservedPrice = new long[rules.reserved().size()];
     private long gcd;
 
+    @SuppressWarnings({"unchecked", "rawtypes"}) // an array of lists
     Evaluation(Certificate certificate, List<BranchTree.Step> path, long[] branchPrices) {
       if (certificate.level() < 0 || certificate.level() >= levels.size()) {
         throw new IllegalArgumentException("there is no level " + certificate.level());
@@ -266,7 +314,8 @@ final class CertificateChecker implements BoundChecker {
       this.branchPrices = branchPrices;
       this.level = certificate.level();
       this.of = levels.get(level);
-      this.prices = new long[rooms.size()][];
+      this.prices = new long[rooms.length][];
+      this.podRows = new List[rooms.length];
       long[] earlier = certificate.earlier();
       for (int i = 0; i <= level; i++) {
         long w = i == level ? Certificate.UNIT : earlier[i];
@@ -313,14 +362,15 @@ final class CertificateChecker implements BoundChecker {
     // ------------------------------------------------------------- prices
 
     private long cellPrices() {
+      Set<String> priced = new HashSet<>();
       long sum = 0;
       for (Certificate.CellPrices given : certificate.cells()) {
         Integer at = roomOf.get(given.pod());
-        if (at == null || prices[at] != null) {
+        if (at == null || !priced.add(given.pod())) {
           throw new IllegalArgumentException(
               "expected prices once for a pod of the fleet, but was " + given.pod());
         }
-        Room room = rooms.get(at);
+        Room room = room(at);
         long[] byCell = given.shared();
         if (byCell.length != room.topology.cellCount()) {
           throw new IllegalArgumentException(
@@ -340,21 +390,32 @@ final class CertificateChecker implements BoundChecker {
           all = addExact(all, byCell[cell]);
           sum = room.counts(cell) ? addExact(sum, byCell[cell]) : sum;
         }
-        prices[at] = all > 0 ? byCell : room.free;
-      }
-      for (int i = 0; i < prices.length; i++) {
-        if (prices[i] == null) {
-          prices[i] = rooms.get(i).free;
-        }
+        prices[at] = all > 0 ? byCell : null;
       }
       return sum;
     }
 
+    private long[] prices(int at) {
+      long[] own = prices[at];
+      return own == null ? room(at).free : own;
+    }
+
+    private List<Row> rows(int at) {
+      List<Row> own = podRows[at];
+      return own == null ? List.of() : own;
+    }
+
+    private void add(int at, Row row) {
+      List<Row> own = podRows[at];
+      if (own == null) {
+        own = new ArrayList<>(2);
+        podRows[at] = own;
+      }
+      own.add(row);
+    }
+
     private long rowPrices() {
       long sum = 0;
-      for (int i = 0; i < rooms.size(); i++) {
-        podRows.add(new ArrayList<>());
-      }
       for (Certificate.RowPrice row : certificate.rows()) {
         if (row.price() < 0) {
           throw new IllegalArgumentException("the price of a row is negative: " + row);
@@ -412,7 +473,7 @@ final class CertificateChecker implements BoundChecker {
       long sum = 0;
       for (int i = 0; i < branchPrices.length; i++) {
         if (branchPrices[i] != 0
-            && path.get(i).row().counts(request, rooms.get(at).pod.id(), shape)) {
+            && path.get(i).row().counts(request, pods.get(at).id(), shape)) {
           sum =
               path.get(i).above()
                   ? subtractExact(sum, branchPrices[i])
@@ -422,13 +483,71 @@ final class CertificateChecker implements BoundChecker {
       return sum;
     }
 
+    /**
+     * Puts pods into classes that are the same to every wanted request: topology, labels that
+     * anything selects by, price and rows. One whose cells have prices, or
+     * of which a step speaks, is a class of its own.
+     */
+    private void group() {
+      Set<String> branched = new HashSet<>(); // a step speaks of the pod
+      path.forEach(step -> branched.add(step.row().pod()));
+      Map<List<Object>, List<Integer>> classes = new LinkedHashMap<>();
+      for (int at = 0; at < pods.size(); at++) {
+        List<Object> key = new ArrayList<>();
+        Pod pod = pods.get(at);
+        if (prices[at] != null || branched.contains(pod.id())) {
+          key.add(pod.id());
+        } else {
+          key.add(pod.topology());
+          key.add(cost.hasPrices() ? price(at) : 0L);
+          for (String label : labels) {
+            key.add(pod.labels().getOrDefault(label, ""));
+            key.add(pod.labels().containsKey(label));
+          }
+          for (Row row : rows(at)) {
+            Certificate.RowPrice r = row.row();
+            key.add(List.of(r.kind(), r.size(), r.healthyOnly(), r.price()));
+          }
+        }
+        classes.computeIfAbsent(key, c -> new ArrayList<>()).add(at);
+      }
+      for (List<Integer> alike : classes.values()) {
+        alike.forEach(at -> classOf[at] = podClasses.size());
+        podClasses.add(alike.stream().mapToInt(Integer::intValue).toArray());
+      }
+    }
+
+    /** 0 if some pod of a class has a place, where cells have no prices, else none. */
+    private long cheapest(SliceRequest request, int[] alike, Shape shape) {
+      if (alike.length == 1) {
+        return cheapest(request, alike[0], shape);
+      }
+      List<Object> key =
+          List.of(
+              classOf[alike[0]],
+              shape,
+              request.mayTurn(),
+              request.healthyOnly(),
+              request.interconnect(),
+              withHold.contains(request.id()) ? request.id() : "");
+      Long known = cheapestOf.get(key);
+      if (known == null) {
+        known = Room.NONE;
+        for (int i = 0; known == Room.NONE && i < alike.length; i++) {
+          known = cheapest(request, alike[i], shape);
+        }
+        cheapestOf.put(key, known);
+      }
+      return known;
+    }
+
     private void check(Certificate.RowPrice row, int size) {
       if (row.size() < 0 || row.size() >= size) {
         throw new IllegalArgumentException("the rules have no such row: " + row);
       }
     }
 
-    private int room(Certificate.RowPrice row) {
+    private int podOf(Certificate.RowPrice row) {
       Integer at = roomOf.get(row.pod());
       if (at == null) {
         throw new IllegalArgumentException("there is no pod for row " + row);
@@ -437,27 +556,41 @@ final class CertificateChecker implements BoundChecker {
     }
 
     private long pool(Certificate.RowPrice row) {
-      int at = room(row);
-      if (row.size() < 1 || !rooms.get(at).topology.isOptical()) {
+      int at = podOf(row);
+      if (row.size() < 1 || !pods.get(at).topology().isOptical()) {
         throw new IllegalArgumentException("expected cubes in parcels of 1 or more: " + row);
       }
-      boolean[] cubes = rooms.get(at).openCubes(row.healthyOnly());
+      if (isPlain(at)) {
+        add(at, new Row(row, new boolean[0], new boolean[0]));
+        return pods.get(at).room().freeCubes(row.healthyOnly()) / row.size();
+      }
+      boolean[] cubes = room(at).openCubes(row.healthyOnly());
       long free = 0;
       for (boolean cube : cubes) {
         free += cube ? 1 : 0;
       }
-      podRows.get(at).add(new Row(row, cubes, new boolean[0]));
+      add(at, new Row(row, cubes, new boolean[0]));
       return free / row.size();
     }
 
     private long tree(Certificate.RowPrice row) {
-      int at = room(row);
-      boolean[] nodes = rooms.get(at).openNodes(row.size(), row.healthyOnly());
+      int at = podOf(row);
+      TpuTopology t = pods.get(at).topology();
+      List<Object> kind = List.of(t, row.size());
+      if (isPlain(at)
+          && !(t.slicing() instanceof Slicing.TorusBoxes)
+          && !(row.healthyOnly() && pods.get(at).room().hasDegraded())
+          && evenSizes.contains(kind)) {
+        add(at, new Row(row, new boolean[0], new boolean[0]));
+        return pods.get(at).room().cellsInFreePartitions(row.size());
+      }
+      boolean[] nodes = room(at).openNodes(row.size(), row.healthyOnly());
+      evenSizes.add(kind); // else it had thrown
       long free = 0;
       for (boolean cell : nodes) {
         free += cell ? 1 : 0;
       }
-      podRows.get(at).add(new Row(row, new boolean[0], nodes));
+      add(at, new Row(row, new boolean[0], nodes));
       return free;
     }
 
@@ -465,9 +598,9 @@ final class CertificateChecker implements BoundChecker {
 
     /** What the rows take from a slice on free, usable cells. */
     private long rowCost(SliceRequest request, int at, Shape shape) {
-      TpuTopology t = rooms.get(at).topology;
+      TpuTopology t = pods.get(at).topology();
       long sum = ruleCost(request, at, shape.chips());
-      for (Row row : podRows.get(at)) {
+      for (Row row : rows(at)) {
         Certificate.RowPrice r = row.row();
         if (!r.healthyOnly() || request.healthyOnly()) {
           long cells = shape.chips() / t.chipsPerCell();
@@ -482,7 +615,7 @@ final class CertificateChecker implements BoundChecker {
     }
 
     private long ruleCost(SliceRequest request, int at, long chips) {
-      Pod pod = rooms.get(at).pod;
+      Pod pod = pods.get(at);
       long sum = 0;
       for (int i = 0; i < quotaPrice.length; i++) {
         if (quotaPrice[i] != 0 && RuleLimits.counts(rules.quotas().get(i), request.tenant(), pod)) {
@@ -501,12 +634,12 @@ final class CertificateChecker implements BoundChecker {
     /** What cells and rows take from a running slice where it is. */
     private long stayCost(SliceRequest request, RunningSlice slice) {
       int at = roomAt(slice.pod());
-      int[] cells = rooms.get(at).topology.cells(slice.footprint());
+      int[] cells = pods.get(at).topology().cells(slice.footprint());
       long sum = ruleCost(request, at, slice.shape().chips());
       for (int cell : cells) {
-        sum = addExact(sum, prices[at][cell]);
+        sum = addExact(sum, prices(at)[cell]);
       }
-      for (Row row : podRows.get(at)) {
+      for (Row row : rows(at)) {
         Certificate.RowPrice r = row.row();
         if (r.healthyOnly() && !request.healthyOnly()) {
           continue;
@@ -528,12 +661,14 @@ final class CertificateChecker implements BoundChecker {
     }
 
     private long price(int at) {
-      Room room = rooms.get(at);
-      return cost.pricePerChipHourMicros(room.pod.id(), room.topology.accelerator().name());
+      Pod pod = pods.get(at);
+      return cost.pricePerChipHourMicros(pod.id(), pod.topology().accelerator().name());
     }
 
     private long cheapest(SliceRequest request, int at, Shape shape) {
-      Room room = rooms.get(at);
+      if (!pods.get(at).topology().isLegal(shape) || isFull(request, at, shape)) {
+        return Room.NONE;
+      }
       Cheapest key =
           new Cheapest(
               at,
@@ -542,13 +677,13 @@ final class CertificateChecker implements BoundChecker {
               request.healthyOnly(),
               request.interconnect(),
               withHold.contains(request.id()) ? request.id() : "");
+      long[] priced = prices[at];
       Map<Cheapest, Long> found =
-          prices[at] == room.free
-              ? cheapestUnpriced
-              : cheapest.get(prices[at], p -> new HashMap<>());
+          priced == null ? cheapestUnpriced : cheapest.get(priced, p -> new HashMap<>());
       Long least = found.get(key);
       if (least == null) {
-        least = room.cheapest(request, shape, prices[at], p -> sums.get(p, room::sums));
+        Room room = room(at);
+        least = room.cheapest(request, shape, prices(at), p -> sums.get(p, room::sums));
         found.put(key, least);
       }
       return least;
@@ -557,6 +692,7 @@ final class CertificateChecker implements BoundChecker {
     // ------------------------------------------------------------- wanted requests
 
     private long wanted() {
+      group();
       List<@Nullable Long> best = new ArrayList<>();
       for (SliceRequest request : kinds) {
         best.add(best(request));
@@ -590,32 +726,39 @@ final class CertificateChecker implements BoundChecker {
           spread.kind() == Spread.Kind.DIFFERENT_PODS || spread.kind() == Spread.Kind.AT_MOST;
       int most = spread.kind() == Spread.Kind.DIFFERENT_PODS ? 1 : spread.max();
       Map<Joint, Map<String, Long>> joint = new HashMap<>();
-      for (int at = 0; at < rooms.size(); at++) {
-        Room room = rooms.get(at);
-        if (!PodMatch.matches(request, room.pod)) {
-          continue;
-        }
-        List<Shape> shapes = options(request, room.topology);
-        for (int rank = 0; rank < shapes.size(); rank++) {
-          Shape shape = shapes.get(rank);
-          if (passesRule(request, room.pod, shape)) {
+      int pinned = request.pod().isPresent() ? roomOf.getOrDefault(request.pod().get(), -1) : -1;
+      for (int[] alike : podClasses) {
+        // Pods of a class differ in nothing but where there is room, and in their names.
+        boolean one = !apart || k == 1;
+        for (int i = 0; i < (one ? 1 : alike.length); i++) {
+          int at = one && pinned >= 0 && classOf[pinned] == classOf[alike[0]] ? pinned : alike[i];
+          Pod pod = pods.get(at);
+          if (!PodMatch.matches(request, pod)) {
             continue;
           }
-          long cells = cheapest(request, at, shape);
-          if (cells == Room.NONE) {
-            continue;
+          List<Shape> shapes = options(request, pod.topology());
+          for (int rank = 0; rank < shapes.size(); rank++) {
+            Shape shape = shapes.get(rank);
+            if (passesRule(request, pod, shape)) {
+              continue;
+            }
+            long cells =
+                one && pinned < 0 ? cheapest(request, alike, shape) : cheapest(request, at, shape);
+            if (cells == Room.NONE) {
+              continue;
+            }
+            long gain = gain(request, at, shape, rank);
+            gain = subtractExact(gain, rowCost(request, at, shape));
+            gain = subtractExact(gain, pathCost(request, at, shape));
+            gain = subtractExact(gain, cells);
+            joint
+                .computeIfAbsent(
+                    new Joint(
+                        pod.topology().accelerator().name(),
+                        request.mayTurn() ? shape.sorted() : shape),
+                    j -> new TreeMap<>())
+                .merge(apart && k > 1 ? Verification.domain(spread, pod) : "", gain, Math::max);
           }
-          long gain = gain(request, at, shape, rank);
-          gain = subtractExact(gain, rowCost(request, at, shape));
-          gain = subtractExact(gain, pathCost(request, at, shape));
-          gain = subtractExact(gain, cells);
-          joint
-              .computeIfAbsent(
-                  new Joint(
-                      room.topology.accelerator().name(),
-                      request.mayTurn() ? shape.sorted() : shape),
-                  j -> new TreeMap<>())
-              .merge(apart ? Verification.domain(spread, room.pod) : "", gain, Math::max);
         }
       }
       Long best = null;
@@ -731,8 +874,8 @@ final class CertificateChecker implements BoundChecker {
       boolean samePod = request.spread().kind() == Spread.Kind.SAME_POD;
       // By common choice: the best value of each slice, Long.MIN_VALUE where it has none.
       Map<List<Object>, long[]> joint = new HashMap<>();
-      for (int at = 0; at < rooms.size(); at++) {
-        Room room = rooms.get(at);
+      for (int at = 0; at < rooms.length; at++) {
+        Room room = room(at);
         String accelerator = room.topology.accelerator().name();
         if (of.kind() == Level.Kind.NEW_HOSTS) {
           mayGain(1);
@@ -769,7 +912,7 @@ final class CertificateChecker implements BoundChecker {
         boolean possible = true;
         for (int i = 0; i < stay.length; i++) {
           RunningSlice slice = group.slices().get(i);
-          Room room = rooms.get(roomAt(slice.pod()));
+          Room room = room(roomAt(slice.pod()));
           Shape own = request.mayTurn() ? slice.shape().sorted() : slice.shape();
           String pod = (String) choice.getKey().get(2);
           boolean mayStay =
@@ -797,21 +940,22 @@ final class CertificateChecker implements BoundChecker {
     /** The value of moving one slice, its disruption aside; Long.MIN_VALUE if it cannot. */
     private long move(
         SliceRequest request, RunningSlice slice, int at, Shape shape, long weight, boolean here) {
-      Room room = rooms.get(at);
+      Room room = room(at);
       TpuTopology t = room.topology;
       long hosts = 0;
       long cells;
       boolean own = slice.pod().equals(room.pod.id());
       if (hostWeight != 0 && own && t.cellTile().equals(t.hostTile())) {
         // Each host of the pod is a cell: those that it holds already cost nothing.
-        long[] dearer = new long[prices[at].length];
+        long[] now = prices(at);
+        long[] dearer = new long[now.length];
         long all = 0;
         for (int cell = 0; cell < dearer.length; cell++) {
-          dearer[cell] = addExact(prices[at][cell], hostWeight);
+          dearer[cell] = addExact(now[cell], hostWeight);
           all = addExact(all, dearer[cell]);
         }
         for (int cell : t.cells(slice.footprint())) {
-          dearer[cell] = prices[at][cell];
+          dearer[cell] = now[cell];
         }
         cells = room.cheapest(request, shape, dearer);
       } else {

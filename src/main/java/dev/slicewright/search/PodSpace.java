@@ -92,7 +92,7 @@ public abstract class PodSpace {
    * @return no more than the score of what a new space would {@link #find}; positive infinity if it
    *     surely finds nothing, negative infinity if the figures say nothing
    */
-  static double bestCase(Pod pod, Shape shape, boolean healthyOnly) {
+  public static double bestCase(Pod pod, Shape shape, boolean healthyOnly) {
     TpuTopology t = pod.topology();
     FreeRoom room = pod.room();
     if ((long) room.freeCells() * t.chipsPerCell() < shape.chips()) {

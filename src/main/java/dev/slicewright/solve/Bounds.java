@@ -274,10 +274,9 @@ final class Bounds {
       }
     }
     Set<Certificate> out = new LinkedHashSet<>();
-    List<List<RowPrice>> rules = rulePrices(priority);
     long[] held = held(l);
     // Without prices on room first: that nothing has a place, or a quota alone binds.
-    for (List<RowPrice> rule : rules) {
+    for (List<RowPrice> rule : rulePrices(priority, Long.MAX_VALUE)) {
       out.add(new Certificate(l, List.of(), rule, rule.isEmpty() ? new long[l] : held));
     }
     for (long size : sizes) {
@@ -290,7 +289,7 @@ final class Bounds {
         if (rows.isEmpty() && cells.isEmpty()) {
           continue;
         }
-        for (List<RowPrice> rule : rules) {
+        for (List<RowPrice> rule : rulePrices(priority, size)) {
           List<RowPrice> all = new ArrayList<>(rows);
           all.addAll(rule);
           out.add(new Certificate(l, cells, all, held));
@@ -310,33 +309,50 @@ final class Bounds {
     return q;
   }
 
-  private List<List<RowPrice>> rulePrices(long priority) {
-    List<List<RowPrice>> out = new ArrayList<>();
-    out.add(List.of());
+  /**
+   * Prices on quotas and reservations, to go with one chip a chip on what is of a size or more.
+   *
+   * <p>Where each chip counts in one quota, the best: a quota pays where its demand below the size
+   * passes its room, and not elsewhere. (Sizes that divide each other on one side and tenants on
+   * the other are two laminar families of rows, so that optimal prices are 0 or 1.) Where there are
+   * few rules, also each alone and all that bind, since rules may overlap.
+   */
+  private List<List<RowPrice>> rulePrices(long priority, long size) {
+    List<RowPrice> fit = new ArrayList<>();
     List<RowPrice> all = new ArrayList<>();
     for (int i = 0; i < in.limits.size(); i++) {
       long wanted = 0;
+      long below = 0;
       for (Demand demand : in.demands) {
         for (Choice choice : demand.choices()) {
           if (demand.request().priority() >= priority
               && choice.pods().length > 0
               && in.limits.get(i).counts(demand.request().tenant(), choice.pods()[0])) {
             wanted += demand.chips();
+            below += demand.sliceChips() < size ? demand.chips() : 0;
             break;
           }
         }
       }
+      RowPrice price = limitPrice(in, i, UNIT);
       if (wanted > in.limits.get(i).room()) {
-        RowPrice price = limitPrice(in, i, UNIT);
         all.add(price);
-        out.add(List.of(price));
+      }
+      if (below > in.limits.get(i).room()) {
+        fit.add(price);
       }
     }
-    if (all.size() > 1) {
-      out.add(List.copyOf(all));
+    Set<List<RowPrice>> out = new LinkedHashSet<>();
+    out.add(List.copyOf(fit));
+    out.add(List.of());
+    if (all.size() <= MAX_RULES_APART) {
+      all.forEach(price -> out.add(List.of(price)));
     }
-    return out;
+    out.add(List.copyOf(all));
+    return List.copyOf(out);
   }
+
+  private static final int MAX_RULES_APART = 4;
 
   /** One chip a chip on the rows of a size, in every pod of partitions or cubes. */
   private List<RowPrice> rows(long size, long priority, boolean healthyOnly) {

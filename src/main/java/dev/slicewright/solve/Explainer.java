@@ -68,6 +68,8 @@ final class Explainer {
   private final Map<String, List<Pod>> variants = new HashMap<>();
   private final Map<List<Pod>, Map<Integer, PodSpace>> spaces = new IdentityHashMap<>();
   private final Map<TpuTopology, List<Shape>> legalShapes = new IdentityHashMap<>();
+  private final Map<TpuTopology, PodSpace> emptySpaces = new HashMap<>();
+  private @Nullable Map<Integer, Changed> changed; // by pod; made when first asked
 
   Explainer(Instance in, Solution solution, StopReason stopped, boolean proved, Stop stop) {
     this.in = in;
@@ -398,10 +400,14 @@ final class Explainer {
 
   /** At most how many slices of a choice an empty pod holds: an upper bound. */
   private long capacity(Demand demand, Choice choice, int pod) {
-    Pod empty = emptyPods().get(pod);
-    TpuTopology t = empty.topology();
-    PodSpace space = space(emptyPods(), pod);
-    Want want = PlacementSearch.wantOf(demand, choice, empty, in.rules.now());
+    TpuTopology t = in.pods.get(pod).topology();
+    PodSpace space = emptySpaces.get(t);
+    if (space == null) {
+      Fleet fleet = Fleet.builder().pod("empty", t).build();
+      space = PodSpace.of(fleet.pods().iterator().next(), in.rules.now(), false);
+      emptySpaces.put(t, space);
+    }
+    Want want = PlacementSearch.wantOf(demand, choice, space.pod(), in.rules.now());
     int number = space.register(want);
     if (number < 0) {
       return 0;
@@ -532,6 +538,9 @@ final class Explainer {
    */
   private long freeChips(Pod pod, SliceRequest request, CellSet busy) {
     TpuTopology t = pod.topology();
+    if (busy == pod.busy() && !pod.hasHolds() && !request.healthyOnly()) {
+      return (long) pod.room().freeCells() * t.chipsPerCell();
+    }
     CellSet failed = pod.health().failedCells();
     CellSet degraded = pod.health().degradedCells();
     CellSet off = pod.cordonedCells();
@@ -566,9 +575,14 @@ final class Explainer {
     long limit = demand.sliceChips();
     for (Choice choice : demand.choices()) {
       for (int p : choice.pods()) {
-        TpuTopology t = in.pods.get(p).topology();
-        if (stop.getAsBoolean()) {
+        Pod pod = in.pods.get(p);
+        TpuTopology t = pod.topology();
+        if (stop.getAsBoolean() || best != null && best.chips() >= limit) {
           return best;
+        }
+        long free = (long) pod.room().freeCells() * t.chipsPerCell();
+        if (best != null && !freed(p) && free <= best.chips()) {
+          continue;
         }
         List<Shape> shapes = legalShapes.computeIfAbsent(t, TpuTopology::legalShapes);
         int tried = 0;
@@ -579,6 +593,11 @@ final class Explainer {
           }
           if (best != null && shape.chips() <= best.chips() || tried++ > MAX_SHAPES_TRIED) {
             break;
+          }
+          if (!freed(p)
+              && PodSpace.bestCase(pod, shape, demand.request().healthyOnly())
+                  == Double.POSITIVE_INFINITY) {
+            continue;
           }
           PodSpace space = after(p);
           if (space.fits(
@@ -593,73 +612,95 @@ final class Explainer {
     return best;
   }
 
+  /** What the plan changes in a pod. */
+  private record Changed(List<Footprint> freed, List<Footprint> taken) {}
+
+  private Map<Integer, Changed> changed() {
+    Map<Integer, Changed> known = changed;
+    if (known == null) {
+      known = new HashMap<>();
+      for (Instance.Free free : in.free) {
+        for (RunningSlice slice : free.slices()) {
+          if (solution.evicted().contains(free.request().id())
+              || solution.moved().containsKey(slice.id())) {
+            changed(known, in.podOf(slice.pod())).freed().add(slice.footprint());
+          }
+        }
+      }
+      for (Assignment a : solution.placed()) {
+        for (int s = 0; a != null && s < a.footprints().size(); s++) {
+          changed(known, a.pods()[s]).taken().add(a.footprints().get(s));
+        }
+      }
+      for (Solution.Target target : solution.moved().values()) {
+        changed(known, target.pod()).taken().add(target.footprint());
+      }
+      changed = known;
+    }
+    return known;
+  }
+
+  private static Changed changed(Map<Integer, Changed> changes, int pod) {
+    return changes.computeIfAbsent(pod, p -> new Changed(new ArrayList<>(), new ArrayList<>()));
+  }
+
+  private static final Changed NOTHING = new Changed(List.of(), List.of());
+
+  /**
+   * Whether the plan frees anything in a pod, so that it may have more room than its figures say.
+   */
+  private boolean freed(int p) {
+    return !changed().getOrDefault(p, NOTHING).freed().isEmpty();
+  }
+
   /** The taken cells of a pod after the plan. */
   private CellSet busyAfter(int p) {
     TpuTopology t = in.pods.get(p).topology();
     CellSet busy = in.pods.get(p).busy();
-    for (Instance.Free free : in.free) {
-      for (RunningSlice slice : free.slices()) {
-        if (in.podOf(slice.pod()) == p
-            && (solution.evicted().contains(free.request().id())
-                || solution.moved().containsKey(slice.id()))) {
-          busy = busy.without(t.cells(slice.footprint()));
-        }
-      }
+    Changed change = changed().getOrDefault(p, NOTHING);
+    for (Footprint footprint : change.freed()) {
+      busy = busy.without(t.cells(footprint));
     }
-    for (Assignment a : solution.placed()) {
-      for (int s = 0; a != null && s < a.footprints().size(); s++) {
-        busy = a.pods()[s] == p ? busy.with(t.cells(a.footprints().get(s))) : busy;
-      }
-    }
-    for (Solution.Target target : solution.moved().values()) {
-      busy = target.pod() == p ? busy.with(t.cells(target.footprint())) : busy;
+    for (Footprint footprint : change.taken()) {
+      busy = busy.with(t.cells(footprint));
     }
     return busy;
   }
 
   /** A pod after the plan. */
   private PodSpace after(int p) {
-    return after.computeIfAbsent(
-        p,
-        q -> {
-          PodSpace space = PodSpace.of(in.pods.get(q), in.rules.now(), false);
-          for (Instance.Free free : in.free) {
-            for (RunningSlice slice : free.slices()) {
-              if (in.podOf(slice.pod()) == q
-                  && (solution.evicted().contains(free.request().id())
-                      || solution.moved().containsKey(slice.id()))) {
-                space.setTaken(slice.footprint(), false);
-              }
-            }
-          }
-          for (Assignment a : solution.placed()) {
-            for (int s = 0; a != null && s < a.footprints().size(); s++) {
-              if (a.pods()[s] == q) {
-                space.setTaken(a.footprints().get(s), true);
-              }
-            }
-          }
-          for (Solution.Target target : solution.moved().values()) {
-            if (target.pod() == q) {
-              space.setTaken(target.footprint(), true);
-            }
-          }
-          return space;
-        });
+    PodSpace known = after.get(p);
+    if (known == null) {
+      known = PodSpace.of(in.pods.get(p), in.rules.now(), false);
+      Changed change = changed().getOrDefault(p, NOTHING);
+      for (Footprint footprint : change.freed()) {
+        known.setTaken(footprint, false);
+      }
+      for (Footprint footprint : change.taken()) {
+        known.setTaken(footprint, true);
+      }
+      after.put(p, known);
+    }
+    return known;
+  }
+
+  /** Whether one slice of a choice fits in a pod after the plan. */
+  private boolean fitsAfter(Demand demand, Choice choice, int p) {
+    Pod pod = in.pods.get(p);
+    return (freed(p)
+            || PodSpace.bestCase(pod, choice.shape(), demand.request().healthyOnly())
+                < Double.POSITIVE_INFINITY)
+        && after(p)
+            .fits(after(p).register(PlacementSearch.wantOf(demand, choice, pod, in.rules.now())));
   }
 
   // ---------------------------------------------------------------- what if
 
   private enum Change {
-    EMPTY,
     CLEARED,
     HEALTHY,
     UNCORDONED,
     UNHELD
-  }
-
-  private List<Pod> emptyPods() {
-    return variant(Change.EMPTY);
   }
 
   private List<Pod> variant(Change change) {
@@ -669,11 +710,6 @@ final class Explainer {
     }
     Fleet fleet = in.fleet;
     switch (change) {
-      case EMPTY -> {
-        Fleet.Builder b = Fleet.builder();
-        in.pods.forEach(pod -> b.pod(pod.id(), pod.topology(), pod.labels()));
-        fleet = b.build();
-      }
       case CLEARED -> {
         for (Instance.Free free : in.free) {
           fleet = fleet.release(free.request().id());
@@ -748,6 +784,10 @@ final class Explainer {
   private static final Runnable NONE = () -> {};
 
   private boolean fits(Demand demand, Choice choice, List<Pod> pods, int p) {
+    if (PodSpace.bestCase(pods.get(p), choice.shape(), demand.request().healthyOnly())
+        == Double.POSITIVE_INFINITY) {
+      return false;
+    }
     PodSpace space = space(pods, p);
     return space.fits(
         space.register(PlacementSearch.wantOf(demand, choice, pods.get(p), in.rules.now())));
@@ -978,13 +1018,7 @@ final class Explainer {
       boolean roomLeft = false;
       for (Choice choice : demand.choices()) {
         for (int p : choice.pods()) {
-          roomLeft |=
-              after(p)
-                  .fits(
-                      after(p)
-                          .register(
-                              PlacementSearch.wantOf(
-                                  demand, choice, in.pods.get(p), in.rules.now())));
+          roomLeft = roomLeft || fitsAfter(demand, choice, p);
         }
       }
       if (roomLeft && (stopped == StopReason.DEADLINE || stopped == StopReason.CANCELLED)) {
@@ -1093,6 +1127,9 @@ final class Explainer {
               case AT_MOST ->
                   request.spread().max() - byDomain.getOrDefault(choice.domains()[at], 0);
             };
+        if (!fitsAfter(demand, choice, p)) {
+          continue;
+        }
         PodSpace space = after(p);
         int want =
             space.register(PlacementSearch.wantOf(demand, choice, in.pods.get(p), in.rules.now()));
