@@ -53,6 +53,14 @@ public abstract class FormulationConformance {
 
   protected static final SolveBudget BUDGET = SolveBudget.within(Duration.ofSeconds(30));
 
+  /** Skips a test whose model is of a kind that the formulation says it does not take. */
+  private PlacementModel taken(PlacementModel model) {
+    assumeTrue(
+        !can(Capability.NEEDS_GRID) || model.candidates().stream().allMatch(c -> c.grid() != null));
+    assumeTrue(formulation().whyNot(model, task(0)).isEmpty());
+    return model;
+  }
+
   /** A task with half a minute. */
   protected static FormulationTask task(int level, long... held) {
     return task(BUDGET, 0, level, held);
@@ -67,7 +75,8 @@ public abstract class FormulationConformance {
     return System.nanoTime() + duration.toNanos();
   }
 
-  private PlacementModel tiny(long seed) {
+  /** A tiny model that the formulation should take. */
+  protected PlacementModel tiny(long seed) {
     return RandomModels.tiny(seed, can(Capability.SIDE_ROWS), can(Capability.GROUP_TIES));
   }
 
@@ -154,7 +163,7 @@ public abstract class FormulationConformance {
 
   @Test
   void withoutItems() {
-    FormulationResult result = formulation().solve(oneLevel(3).build(), task(0));
+    FormulationResult result = formulation().solve(taken(oneLevel(3).build()), task(0));
     assertThat(result.status()).isEqualTo(Status.OPTIMAL);
     assertThat(result.solution().orElseThrow()).isEmpty();
     assertThat(result.claimedBound().orElse(0)).isZero();
@@ -164,7 +173,7 @@ public abstract class FormulationConformance {
   void withoutCandidates() {
     PlacementModel.Builder b = oneLevel(0);
     b.item(new Item("a", b.group(Group.wanted("a"))));
-    FormulationResult result = formulation().solve(b.build(), task(0));
+    FormulationResult result = formulation().solve(taken(b.build()), task(0));
     assertThat(result.status()).isEqualTo(Status.OPTIMAL);
     assertThat(result.solution().orElseThrow()).containsExactly(-1);
   }
@@ -178,7 +187,8 @@ public abstract class FormulationConformance {
   void mandatoryWithoutCandidatesIsInfeasible() {
     PlacementModel.Builder b = oneLevel(0);
     b.item(new Item("a", b.group(mandatory(-1))));
-    assertThat(formulation().solve(b.build(), task(0)).status()).isEqualTo(Status.INFEASIBLE);
+    assertThat(formulation().solve(taken(b.build()), task(0)).status())
+        .isEqualTo(Status.INFEASIBLE);
   }
 
   @Test
@@ -192,7 +202,8 @@ public abstract class FormulationConformance {
         new Group(
             "h", 0, false, false, false, false, false, 0, new long[0], new long[0], List.of());
     b.item(new Item("b", b.group(other)));
-    assertThat(formulation().solve(b.build(), task(0)).status()).isEqualTo(Status.INFEASIBLE);
+    assertThat(formulation().solve(taken(b.build()), task(0)).status())
+        .isEqualTo(Status.INFEASIBLE);
   }
 
   @Test
@@ -202,7 +213,8 @@ public abstract class FormulationConformance {
       PlacementModel.Builder b = oneLevel(0);
       b.row(new Row("r", limit));
       RandomModels.single(b, new int[0], 5, List.of());
-      assertThat(formulation().solve(b.build(), task(0)).status()).isEqualTo(Status.INFEASIBLE);
+      assertThat(formulation().solve(taken(b.build()), task(0)).status())
+          .isEqualTo(Status.INFEASIBLE);
     }
   }
 
@@ -212,7 +224,7 @@ public abstract class FormulationConformance {
     PlacementModel.Builder b = oneLevel(0);
     b.row(new Row("r", -3));
     RandomModels.single(b, new int[0], -5, List.of(new Term(0, -3)));
-    FormulationResult result = formulation().solve(b.build(), task(0));
+    FormulationResult result = formulation().solve(taken(b.build()), task(0));
     assertThat(result.status()).isEqualTo(Status.OPTIMAL);
     assertThat(result.solution().orElseThrow()).containsExactly(0);
     assertThat(result.claimedBound().orElse(-5)).isEqualTo(-5);
@@ -228,7 +240,7 @@ public abstract class FormulationConformance {
       RandomModels.single(b, new int[] {0}, 0, List.of());
     }
     RandomModels.single(b, new int[] {0}, 0, List.of());
-    FormulationResult result = formulation().solve(b.build(), task(0));
+    FormulationResult result = formulation().solve(taken(b.build()), task(0));
     assertThat(result.status()).isEqualTo(Status.OPTIMAL);
     assertThat(result.claimedBound().orElse(0)).isZero();
   }
@@ -265,7 +277,7 @@ public abstract class FormulationConformance {
   @Test
   void streamedSolutionsAreSolutionsAndImprove() {
     assumeTrue(can(Capability.STREAM) && can(Capability.SIDE_ROWS));
-    PlacementModel model = RandomModels.knapsack(40, 3, 7);
+    PlacementModel model = taken(RandomModels.knapsack(40, 3, 7));
     List<Long> values = Collections.synchronizedList(new ArrayList<>());
     FormulationResult result =
         formulation()
@@ -288,7 +300,7 @@ public abstract class FormulationConformance {
   @Test
   void whatTheListenerThrowsComesOut() {
     assumeTrue(can(Capability.STREAM));
-    PlacementModel model = RandomModels.line(30, 8, 3);
+    PlacementModel model = taken(RandomModels.line(30, 8, 3));
     for (Throwable thrown : List.of(new IllegalStateException("mine"), new AssertionError("own"))) {
       Consumer<int[]> listener =
           solution -> {
@@ -315,8 +327,8 @@ public abstract class FormulationConformance {
 
   // ---- coming back -----------------------------------------------------------------------------
 
-  private static PlacementModel endless() {
-    return RandomModels.marketSplit(7, 11);
+  private PlacementModel endless() {
+    return taken(RandomModels.marketSplit(7, 11));
   }
 
   private static FormulationTask endlessTask(CancelToken cancel, Consumer<int[]> listener) {
@@ -336,12 +348,13 @@ public abstract class FormulationConformance {
   @Test
   void cancelledAtOnceAndDuring() throws Exception {
     assumeTrue(can(Capability.INTERRUPT) && can(Capability.SIDE_ROWS));
+    PlacementModel model = endless();
     var pool = Executors.newSingleThreadExecutor();
     try {
       for (int millis : new int[] {0, 1, 3, 10, 300}) {
         CancelToken cancel = new CancelToken();
         Future<FormulationResult> future =
-            pool.submit(() -> formulation().solve(endless(), endlessTask(cancel, DEAF)));
+            pool.submit(() -> formulation().solve(model, endlessTask(cancel, DEAF)));
         Thread.sleep(millis);
         cancel.cancel();
         assertThat(future.get(30, TimeUnit.SECONDS).status()).isEqualTo(Status.CANCELLED);
@@ -355,7 +368,7 @@ public abstract class FormulationConformance {
   void cancelledWithASolutionInHand() {
     assumeTrue(can(Capability.INTERRUPT) && can(Capability.SIDE_ROWS) && can(Capability.STREAM));
     CancelToken cancel = new CancelToken();
-    PlacementModel model = RandomModels.knapsack(300, 20, 5);
+    PlacementModel model = taken(RandomModels.knapsack(300, 20, 5));
     FormulationResult result =
         formulation().solve(model, endlessTask(cancel, solution -> cancel.cancel()));
     assertThat(result.status()).isEqualTo(Status.CANCELLED);
@@ -366,6 +379,7 @@ public abstract class FormulationConformance {
   @Test
   void anInterruptCancelsAndStaysSet() throws Exception {
     assumeTrue(can(Capability.INTERRUPT) && can(Capability.SIDE_ROWS));
+    PlacementModel model = endless();
     for (int millis : new int[] {0, 200}) {
       CountDownLatch started = new CountDownLatch(1);
       List<Object> seen = Collections.synchronizedList(new ArrayList<>());
@@ -373,8 +387,7 @@ public abstract class FormulationConformance {
           new Thread(
               () -> {
                 started.countDown();
-                seen.add(
-                    formulation().solve(endless(), endlessTask(new CancelToken(), DEAF)).status());
+                seen.add(formulation().solve(model, endlessTask(new CancelToken(), DEAF)).status());
                 seen.add(Thread.currentThread().isInterrupted());
               });
       thread.start();
@@ -422,7 +435,7 @@ public abstract class FormulationConformance {
   @Test
   void aGapTargetIsNoProof() {
     assumeTrue(can(Capability.SIDE_ROWS));
-    PlacementModel model = RandomModels.knapsack(200, 10, 5);
+    PlacementModel model = taken(RandomModels.knapsack(200, 10, 5));
     SolveBudget loose = BUDGET.toBuilder().gapTarget(0.5).build();
     FormulationResult result = formulation().solve(model, task(loose, 0, 0));
     long value = model.evaluate(result.solution().orElseThrow())[0];
@@ -438,7 +451,7 @@ public abstract class FormulationConformance {
 
   @Test
   void reproducibleRunsAreEqual() {
-    PlacementModel model = RandomModels.line(40, 12, 9);
+    PlacementModel model = taken(RandomModels.line(40, 12, 9));
     FormulationResult first = formulation().solve(model, task(0));
     for (int run = 0; run < 3; run++) {
       FormulationResult again = formulation().solve(model, task(0));
@@ -450,7 +463,7 @@ public abstract class FormulationConformance {
 
   @Test
   void allModesAndWorkersAgree() {
-    PlacementModel model = RandomModels.line(40, 12, 9);
+    PlacementModel model = taken(RandomModels.line(40, 12, 9));
     long value = model.evaluate(formulation().solve(model, task(0)).solution().orElseThrow())[0];
     for (SolveBudget.Mode mode : SolveBudget.Mode.values()) {
       for (int workers = 1; workers <= (mode == SolveBudget.Mode.REPRODUCIBLE ? 1 : 2); workers++) {
@@ -496,7 +509,7 @@ public abstract class FormulationConformance {
     RandomModels.single(b, new int[] {0}, big, List.of());
     RandomModels.single(b, new int[] {0}, big + 1, List.of());
     RandomModels.single(b, new int[0], big - 3, List.of());
-    PlacementModel model = b.build();
+    PlacementModel model = taken(b.build());
     FormulationResult result = formulation().solve(model, task(0));
     if (result.status() != Status.FAILED) {
       assertThat(model.evaluate(result.solution().orElseThrow())[0]).isEqualTo(2 * big - 2);
@@ -513,7 +526,7 @@ public abstract class FormulationConformance {
     RandomModels.single(b, new int[0], huge, List.of());
     RandomModels.single(b, new int[0], huge - 1, List.of());
     RandomModels.single(b, new int[0], -huge, List.of());
-    PlacementModel model = b.build();
+    PlacementModel model = taken(b.build());
     FormulationResult result = formulation().solve(model, task(0));
     if (result.status() == Status.FAILED) {
       assertThat(result.message()).isNotEmpty();

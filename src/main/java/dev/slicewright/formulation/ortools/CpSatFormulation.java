@@ -13,6 +13,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.BiFunction;
 
 /**
  * Solves placement models with CP-SAT of OR-Tools, in this process. Safe for concurrent use.
@@ -143,6 +144,11 @@ public final class CpSatFormulation implements Formulation {
               affordable,
               literals));
     }
+    return whyNotNow(task);
+  }
+
+  /** Why nothing can be solved at present, or empty. */
+  Optional<String> whyNotNow(FormulationTask task) {
     int left = lingering.get();
     if (left >= MAX_LINGERING) {
       return Optional.of(
@@ -158,6 +164,15 @@ public final class CpSatFormulation implements Formulation {
    */
   @Override
   public FormulationResult solve(PlacementModel model, FormulationTask task) {
+    return solve(
+        model, task, (m, t) -> new CpSatProgram(m, ItemClasses.of(m), t.level(), t.held()));
+  }
+
+  /** Solves with a program that is written for the task. */
+  FormulationResult solve(
+      PlacementModel model,
+      FormulationTask task,
+      BiFunction<PlacementModel, FormulationTask, CpProgram> programs) {
     Objects.requireNonNull(model, "model");
     if (task.level() >= model.levels().size()) {
       throw new IllegalArgumentException(
@@ -183,7 +198,8 @@ public final class CpSatFormulation implements Formulation {
       return new FormulationResult(
           Status.UNKNOWN, null, null, "the deadline had passed before the solve");
     }
-    return new CpSatRun(model, task, lingering).call();
+    return WholeMesh.solve(
+        model, task, (m, t) -> new CpSatRun(m, t, () -> programs.apply(m, t), lingering).call());
   }
 
   /** Until when to wait for loading: three quarters of the time left. */

@@ -8,6 +8,7 @@ import com.google.ortools.sat.CpObjectiveProto;
 import com.google.ortools.sat.IntegerVariableProto;
 import com.google.ortools.sat.LinearConstraintProto;
 import com.google.ortools.sat.PartialVariableAssignment;
+import com.google.ortools.sat.SatParameters;
 import dev.slicewright.InvalidInputException;
 import dev.slicewright.formulation.PlacementModel;
 import dev.slicewright.formulation.PlacementModel.Candidate;
@@ -43,7 +44,7 @@ import java.util.function.ToIntFunction;
  * all rows. Coefficients are summed exactly, and the sum of magnitudes of every row and of the
  * objective must stay below {@link #MAX_SUM}.
  */
-final class CpSatProgram {
+final class CpSatProgram implements CpProgram {
 
   /**
    * What |coefficient| times the largest value of its variable may sum to, in each row and the
@@ -98,8 +99,9 @@ final class CpSatProgram {
     this.rows = sums(model.rows().size());
     this.levels = sums(level + 1);
     this.firstOfClass = new int[classes.all().size()];
-    waysAndCells();
+    ways();
     Map<Integer, Integer> absence = tiedGroups();
+    cells(absence);
     Map<Integer, Integer> moved = moves();
     unions(absence, moved);
     closeRows();
@@ -108,17 +110,31 @@ final class CpSatProgram {
     }
   }
 
-  CpModel cpModel() {
+  @Override
+  public CpModel cpModel() {
     return cpModel;
   }
 
-  int variables() {
+  @Override
+  public int variables() {
     return variables;
   }
 
   /** Literals and terms in all constraints. */
-  long literals() {
+  @Override
+  public long literals() {
     return literals;
+  }
+
+  @Override
+  public void configure(SatParameters.Builder parameters, int variant) {
+    if (variant != 0) {
+      // Most wrong answers of CP-SAT came out of its presolve: the second opinion goes without.
+      parameters.setCpModelPresolve(false).setLinearizationLevel(2);
+    } else {
+      // Equal items are one already, and probing costs more than it gains on packing rows.
+      parameters.setCpModelProbingLevel(0).setSymmetryLevel(0);
+    }
   }
 
   /** Cell rows that others imply. */
@@ -132,17 +148,26 @@ final class CpSatProgram {
   }
 
   /** A bound of the level from a lower bound of the minimised, divided objective. */
-  long boundOfLevel(long innerLowerBound) {
+  @Override
+  public long boundOfLevel(long innerLowerBound) {
     long bound = Math.multiplyExact(innerLowerBound, objectiveDivisor);
     return model.levels().get(level).maximise() ? Math.negateExact(bound) : bound;
   }
 
-  boolean hasObjective() {
+  @Override
+  public boolean hasObjective() {
     return proto.hasObjective();
   }
 
+  /** The variable that counts items placed as a candidate says. */
+  int variableOf(int candidate) {
+    int k = classes.classOfItem(model.candidates().get(candidate).item());
+    return firstOfClass[k] + classes.wayOfCandidate(candidate);
+  }
+
   /** The solution in terms of items. */
-  int[] chosen(IntToLongFunction value) {
+  @Override
+  public int[] chosen(IntToLongFunction value) {
     int[] chosen = new int[model.items().size()];
     Arrays.fill(chosen, -1);
     for (int k = 0; k < firstOfClass.length; k++) {
@@ -165,7 +190,8 @@ final class CpSatProgram {
    * @param start for each item a candidate or -1; anything else is left out
    * @return whether it is a solution that keeps the held values
    */
-  boolean hint(int[] start) {
+  @Override
+  public boolean hint(int[] start) {
     boolean complete = isSolution(start);
     long[] values = new long[variables];
     boolean any = false;
@@ -197,13 +223,19 @@ final class CpSatProgram {
   }
 
   /** Why a solution breaks the model or the held values, or empty. */
-  String complaint(int[] chosen) {
+  @Override
+  public String complaint(int[] chosen) {
     long[] values;
     try {
       values = model.evaluate(chosen);
     } catch (InvalidInputException e) {
       return String.valueOf(e.getMessage());
     }
+    return heldComplaint(model, level, held, values);
+  }
+
+  /** Which held value some values do not keep, or empty. */
+  static String heldComplaint(PlacementModel model, int level, long[] held, long[] values) {
     for (int l = 0; l < level; l++) {
       boolean maximise = model.levels().get(l).maximise();
       if (maximise ? values[l] < held[l] : values[l] > held[l]) {
@@ -258,8 +290,8 @@ final class CpSatProgram {
   private static final IntegerVariableProto BOOLEAN =
       IntegerVariableProto.newBuilder().addDomain(0).addDomain(1).build();
 
-  /** Variables of all ways, their gains and terms, the loose classes' counts, the cell rows. */
-  private void waysAndCells() {
+  /** Variables of all ways, their gains and terms, the loose classes' counts. */
+  private void ways() {
     for (int k = 0; k < firstOfClass.length; k++) {
       ItemClass c = classes.all().get(k);
       Group group = model.groups().get(c.group());
@@ -287,7 +319,6 @@ final class CpSatProgram {
         looseCount(c, ways(k), model.groups().get(c.group()));
       }
     }
-    cells();
   }
 
   private int[] ways(int k) {
@@ -338,8 +369,14 @@ final class CpSatProgram {
 
   // ---- cells -----------------------------------------------------------------------------------
 
-  /** At most one way on each cell; rows that another row implies are left out. */
-  private void cells() {
+  /**
+   * At most one way on each cell; rows that another row implies are left out.
+   *
+   * <p>Where what must be placed needs all cells that anything can take, there is exactly one way
+   * on each; so it is with what is placed together or not at all, and then its absence counts as a
+   * way. Without these equations a perfect packing is far harder to find, or to rule out.
+   */
+  private void cells(Map<Integer, Integer> absence) {
     int[] sizes = new int[model.cellCount()];
     forEachCell((variable, cell) -> sizes[cell]++);
     int[][] byCell = new int[sizes.length][];
@@ -348,6 +385,9 @@ final class CpSatProgram {
       sizes[cell] = 0;
     }
     forEachCell((variable, cell) -> byCell[cell][sizes[cell]++] = variable);
+    if (exactCover(byCell, absence)) {
+      return;
+    }
 
     int[][] cellsOf = new int[variables][];
     int[] classOf = new int[variables];
@@ -376,6 +416,89 @@ final class CpSatProgram {
       }
     }
     kept.forEach(this::atMostOne);
+  }
+
+  /** Writes the rows as equations, if nothing can be wasted; returns whether it did. */
+  private boolean exactCover(int[][] byCell, Map<Integer, Integer> absence) {
+    long open = Arrays.stream(byCell).filter(row -> row.length > 0).count();
+    boolean[] forced = forced();
+    long must = 0; // cells that are needed in any case
+    Map<Integer, Long> together = new LinkedHashMap<>(); // and by absence variable, if not absent
+    for (int k = 0; k < firstOfClass.length; k++) {
+      ItemClass c = classes.all().get(k);
+      long needs =
+          c.size()
+              * Arrays.stream(c.ways())
+                  .mapToLong(way -> model.candidates().get(way).cells().length)
+                  .min()
+                  .orElse(0);
+      Integer absent = c.loose() ? null : absence.get(c.group());
+      boolean placed =
+          absent != null ? upper[absent] == 0 : model.groups().get(c.group()).mandatory();
+      if (placed || forced[k]) {
+        must += needs;
+      } else if (absent != null) {
+        together.merge(absent, needs, Long::sum);
+      }
+    }
+    if (must > open) {
+      linear(new Sum(), 1, 1); // 0 = 1
+    }
+    int unless = -1; // the absence of what needs all that is left
+    for (Map.Entry<Integer, Long> one : together.entrySet()) {
+      if (must + one.getValue() > open) {
+        boolOr(new int[] {one.getKey()});
+      } else if (must + one.getValue() == open) {
+        unless = one.getKey();
+      }
+    }
+    boolean always = must == open;
+    if (open == 0 || !always && unless < 0) {
+      return false;
+    }
+    Set<IntKey> seen = new HashSet<>();
+    for (int[] row : byCell) {
+      if (row.length == 0 || !seen.add(new IntKey(row))) {
+        continue;
+      }
+      if (always) {
+        exactlyOne(row);
+      } else {
+        atMostOne(row);
+        boolOr(append(row, unless));
+      }
+    }
+    return true;
+  }
+
+  /** Classes of which every item must be placed, since a held value is the most there is. */
+  private boolean[] forced() {
+    boolean[] forced = new boolean[firstOfClass.length];
+    for (int l = 0; l < level; l++) {
+      int at = l;
+      boolean other =
+          !model.levels().get(l).maximise()
+              || model.groups().stream()
+                  .anyMatch(
+                      g ->
+                          g.absentGain().length > 0 && g.absentGain()[at] > 0
+                              || g.movedGain().length > 0 && g.movedGain()[at] > 0);
+      if (other) {
+        continue;
+      }
+      long[] most = new long[forced.length];
+      long sum = 0; // stays below 2^62, as the model says
+      for (int k = 0; k < forced.length; k++) {
+        for (int way : classes.all().get(k).ways()) {
+          most[k] = Math.max(most[k], model.candidates().get(way).gains()[l]);
+        }
+        sum += most[k] * classes.all().get(k).size();
+      }
+      for (int k = 0; k < forced.length; k++) {
+        forced[k] |= sum - most[k] < held[l];
+      }
+    }
+    return forced;
   }
 
   private interface CellVisitor {

@@ -14,6 +14,7 @@ import dev.slicewright.formulation.PlacementModel;
 import java.util.Locale;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -43,6 +44,7 @@ final class CpSatRun {
 
   private final PlacementModel model;
   private final FormulationTask task;
+  private final Supplier<CpProgram> programs;
   private final AtomicInteger lingering;
 
   /** Guards all that follows, and is notified when something changes. */
@@ -58,9 +60,20 @@ final class CpSatRun {
   private volatile boolean stopRequested;
   private volatile @Nullable CpSolver solver;
 
-  CpSatRun(PlacementModel model, FormulationTask task, AtomicInteger lingering) {
+  /**
+   * Prepares a run.
+   *
+   * @param programs writes the task on the model as a CP-SAT program; called once, on the solver's
+   *     thread; throws ArithmeticException if figures are too large
+   */
+  CpSatRun(
+      PlacementModel model,
+      FormulationTask task,
+      Supplier<CpProgram> programs,
+      AtomicInteger lingering) {
     this.model = model;
     this.task = task;
+    this.programs = programs;
     this.lingering = lingering;
   }
 
@@ -215,10 +228,10 @@ final class CpSatRun {
   }
 
   private FormulationResult solve() {
-    CpSatProgram program;
+    CpProgram program;
     boolean hinted = false;
     try {
-      program = new CpSatProgram(model, ItemClasses.of(model), task.level(), task.held());
+      program = programs.get();
       int[] start = task.warmStart();
       if (start != null) {
         hinted = program.hint(start);
@@ -247,7 +260,7 @@ final class CpSatRun {
     return (remaining - reserve) / 1e9;
   }
 
-  private void configure(SatParameters.Builder parameters, CpSatProgram program, double seconds) {
+  private void configure(SatParameters.Builder parameters, CpProgram program, double seconds) {
     Mode mode = task.budget().mode();
     int workers = program.variables() < SMALL_VARIABLES ? 1 : task.budget().workers();
     parameters
@@ -258,12 +271,8 @@ final class CpSatRun {
     long seed = task.budget().seed();
     if (task.variant() != 0) {
       seed = seed * 0x9E3779B97F4A7C15L + 0x632BE59BD9B4E019L * task.variant();
-      // Most wrong answers of CP-SAT came out of its presolve: the second opinion goes without.
-      parameters.setCpModelPresolve(false).setLinearizationLevel(2);
-    } else {
-      // Equal items are one already, and probing costs more than it gains on packing rows.
-      parameters.setCpModelProbingLevel(0).setSymmetryLevel(0);
     }
+    program.configure(parameters, task.variant());
     parameters.setRandomSeed(Long.hashCode(seed) & Integer.MAX_VALUE);
     if (mode != Mode.FAST) {
       parameters.setMaxDeterministicTime(deterministicLimit());
@@ -297,9 +306,9 @@ final class CpSatRun {
 
   /** Called from native threads, one at a time; throws nothing. */
   private final class Listener extends CpSolverSolutionCallback {
-    private final CpSatProgram program;
+    private final CpProgram program;
 
-    Listener(CpSatProgram program) {
+    Listener(CpProgram program) {
       this.program = program;
     }
 
@@ -334,7 +343,7 @@ final class CpSatRun {
   }
 
   private FormulationResult read(
-      CpSatProgram program, CpSolverStatus status, CpSolverResponse response, boolean hinted) {
+      CpProgram program, CpSolverStatus status, CpSolverResponse response, boolean hinted) {
     String message =
         String.format(
             Locale.ROOT,
@@ -362,7 +371,7 @@ final class CpSatRun {
   }
 
   private FormulationResult solution(
-      CpSatProgram program, CpSolverStatus status, CpSolverResponse response, String message) {
+      CpProgram program, CpSolverStatus status, CpSolverResponse response, String message) {
     int[] chosen = program.chosen(response::getSolution);
     String complaint = program.complaint(chosen);
     if (!complaint.isEmpty()) {
