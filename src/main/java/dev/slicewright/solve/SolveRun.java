@@ -8,7 +8,6 @@ import dev.slicewright.fleet.RunningSlice;
 import dev.slicewright.formulation.Formulation;
 import dev.slicewright.formulation.FormulationResult;
 import dev.slicewright.formulation.FormulationTask;
-import dev.slicewright.formulation.ortools.CpSatFormulation;
 import dev.slicewright.plan.BrokenSlice;
 import dev.slicewright.plan.Eviction;
 import dev.slicewright.plan.Level;
@@ -41,6 +40,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
@@ -84,6 +84,7 @@ final class SolveRun {
   private final Bounds.Bound[] proved;
   private final long[][] provedFor; // the earlier values for which each bound holds
   private final Map<Integer, Opinion> opinions = new HashMap<>(); // by level
+  private final Map<Integer, String> alone = new TreeMap<>(); // who claimed a level's optimum last
   private final @Nullable Long[] claimed;
   private final boolean repairs; // whether something broken may move
   private boolean roundsRanOut;
@@ -394,11 +395,20 @@ final class SolveRun {
     if (t == null) {
       return;
     }
-    for (Formulation formulation : planner.formulations()) {
+    for (Formulation formulation : FormulationOrder.of(planner.formulations(), t.model())) {
       if (isDone() || stop.getAsBoolean()) {
-        return;
+        break;
       }
       formulate(t, formulation);
+    }
+    for (Map.Entry<Integer, String> claim : alone.entrySet()) {
+      int level = claim.getKey();
+      if (refresh(level).value() != values[level]) {
+        note(
+            claim.getValue()
+                + " claims an optimum that nothing else confirms, so it does not count as proved;"
+                + " give the planner a second formulation.");
+      }
     }
   }
 
@@ -465,11 +475,8 @@ final class SolveRun {
       return true;
     }
     opinions.put(level, new Opinion(before, optimum, name));
-    if (!(formulation instanceof CpSatFormulation)) {
-      note(
-          name
-              + " claims an optimum that nothing else confirms, so it does not count as proved;"
-              + " give the planner a second formulation.");
+    if (!FormulationOrder.hasSecondSetting(formulation)) {
+      alone.put(level, name);
       return true;
     }
     FormulationResult second = asker.ask(formulation, t.model(), task(t, level, 1));
