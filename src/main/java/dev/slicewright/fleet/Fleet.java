@@ -156,6 +156,16 @@ public final class Fleet {
   }
 
   /**
+   * What runs, added up over all pods.
+   *
+   * @return derived on first use, then kept. O(running slices) at first; after a change of one pod
+   *     of n, O(slices of that pod + log n × (tenants + priorities))
+   */
+  public RunningTotals totals() {
+    return pods.fold(RunningTotals.NONE, Pod::totals, RunningTotals::plus);
+  }
+
+  /**
    * The holds in the order of their ids; expired ones too.
    *
    * @return an unmodifiable collection

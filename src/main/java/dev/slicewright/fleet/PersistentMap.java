@@ -9,6 +9,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.NoSuchElementException;
 import java.util.SortedMap;
+import java.util.function.BinaryOperator;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -25,6 +27,7 @@ final class PersistentMap<K extends Comparable<K>, V> {
     final @Nullable Node<K, V> left;
     final @Nullable Node<K, V> right;
     final int height;
+    @Nullable Object total; // of fold; racing threads store equal values
 
     Node(K key, V value, @Nullable Node<K, V> left, @Nullable Node<K, V> right) {
       this.key = key;
@@ -83,6 +86,35 @@ final class PersistentMap<K extends Comparable<K>, V> {
       at = c < 0 ? at.left : at.right;
     }
     return null;
+  }
+
+  /**
+   * Folds the values in key order. Every subtree keeps its own result, so that after a change only
+   * the O(log n) new nodes are folded again; a map must always be folded the same way.
+   *
+   * @param none the result of an empty map
+   * @param one the result of one value; immutable
+   * @param both joins two results
+   */
+  <S> S fold(S none, Function<V, S> one, BinaryOperator<S> both) {
+    return fold(root, none, one, both);
+  }
+
+  @SuppressWarnings("unchecked") // what fold stored
+  private static <K, V, S> S fold(
+      @Nullable Node<K, V> at, S none, Function<V, S> one, BinaryOperator<S> both) {
+    if (at == null) {
+      return none;
+    }
+    Object known = at.total;
+    if (known != null) {
+      return (S) known;
+    }
+    S own = one.apply(at.value);
+    S all = at.left == null ? own : both.apply(fold(at.left, none, one, both), own);
+    all = at.right == null ? all : both.apply(all, fold(at.right, none, one, both));
+    at.total = all;
+    return all;
   }
 
   PersistentMap<K, V> with(K key, V value) {

@@ -36,6 +36,8 @@ public final class Pod {
   // Derived on first use; racing threads derive equal values.
   private volatile @Nullable EffectiveHealth health;
   private volatile @Nullable CellSet cordonedCells;
+  private volatile @Nullable RunningTotals totals;
+  private volatile @Nullable FreeRoom room;
 
   Pod(
       String id,
@@ -219,6 +221,43 @@ public final class Pod {
   }
 
   /**
+   * What runs here, added up.
+   *
+   * @return derived on first use, then kept. O(slices of the pod) at first
+   */
+  public RunningTotals totals() {
+    RunningTotals sums = totals;
+    if (sums == null) {
+      sums = RunningTotals.of(this);
+      totals = sums;
+    }
+    return sums;
+  }
+
+  /**
+   * What is free here, in figures; holds are left out.
+   *
+   * @return derived on first use, then kept. O(partitions + cells) at first
+   */
+  public FreeRoom room() {
+    FreeRoom r = room;
+    if (r == null) {
+      r = FreeRoom.of(this);
+      room = r;
+    }
+    return r;
+  }
+
+  /**
+   * Whether it has any hold, expired ones too.
+   *
+   * @return false if {@link #room} is all there is to say
+   */
+  public boolean hasHolds() {
+    return holds.size() > 0;
+  }
+
+  /**
    * Chips that nothing runs on; failed, cordoned and held ones count.
    *
    * @return 0 or more
@@ -349,6 +388,12 @@ public final class Pod {
     }
     if (newCordons == cordons && newCordoned == cordoned) {
       pod.cordonedCells = cordonedCells;
+      if (newReported == reported && newBusy == busy) {
+        pod.room = room;
+      }
+    }
+    if (newReported == reported && newRunning == running) {
+      pod.totals = totals;
     }
     return pod;
   }

@@ -88,6 +88,18 @@ public final class RunningSlice {
   }
 
   /**
+   * The chips that it counts for while it runs: its own, and no more than those of its request's
+   * first shape, or than the number of chips asked for.
+   *
+   * @return 1 or more
+   */
+  public long countedChips() {
+    List<Shape> asked = b.request.shapes();
+    long most = asked.isEmpty() ? b.request.chips() : asked.get(0).chips();
+    return Math.min(b.shape.chips(), most);
+  }
+
+  /**
    * How its wraps are twisted.
    *
    * @return {@link Twist#NONE} for a plain torus or mesh

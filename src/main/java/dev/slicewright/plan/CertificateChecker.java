@@ -41,7 +41,7 @@ import org.jspecify.annotations.Nullable;
  * (spread of running requests, the torn gang of running ones, the disruption budget) are dropped,
  * which leaves a bound. O(kinds of requests × shapes × pods × cells).
  */
-final class CertificateChecker {
+final class CertificateChecker implements BoundChecker {
 
   private final Fleet fleet;
   private final List<SliceRequest> requests;
@@ -54,8 +54,13 @@ final class CertificateChecker {
   private final RuleLimits limits;
   private final Set<String> withHold = new HashSet<>();
   private final Map<OptionKey, List<Shape>> options = new HashMap<>();
-  private final Map<Certificate, Evaluation> evaluations = new IdentityHashMap<>();
-  private final Map<Cheapest, Long> cheapest = new HashMap<>();
+  private final Map<Certificate, Sum> known = new IdentityHashMap<>();
+  private final Map<Cheapest, Long> cheapestUnpriced = new HashMap<>();
+  private final RecentPrices<Map<Cheapest, Long>> cheapest = new RecentPrices<>(1L << 22);
+  private final RecentPrices<BoxSums> sums = new RecentPrices<>(1L << 17);
+  private final List<SliceRequest> kinds = new ArrayList<>(); // one request of each
+  private final int[] kindOf; // by request
+  private final long[] trivial; // by level
 
   private record OptionKey(TpuTopology topology, long chips) {}
 
@@ -126,53 +131,100 @@ final class CertificateChecker {
     for (Hold hold : fleet.holds()) {
       withHold.add(hold.request());
     }
+    this.kindOf = new int[requests.size()];
+    Map<Kind, Integer> byKind = new HashMap<>();
+    for (int i = 0; i < kindOf.length; i++) {
+      SliceRequest request = requests.get(i);
+      Integer same =
+          withHold.contains(request.id())
+              ? null
+              : byKind.putIfAbsent(new Kind(request), kinds.size());
+      kindOf[i] = same == null ? kinds.size() : same;
+      if (same == null) {
+        kinds.add(request);
+      }
+    }
+    this.trivial = new long[levels.size()];
+    for (int i = 0; i < trivial.length; i++) {
+      trivial[i] = Verification.trivialBound(standing, requests, levels.get(i));
+    }
     for (Pod pod : fleet.pods()) {
       roomOf.put(pod.id(), rooms.size());
       rooms.add(new Room(pod, rules, mayGo.getOrDefault(pod.id(), List.of()), items::contains));
     }
   }
 
-  /**
-   * The bound, rounded towards the value; never weaker than the trivial one.
-   *
-   * @param values the plan's values, at least those of the levels before the certificate's
-   * @throws IllegalArgumentException if the certificate is malformed
-   * @throws ArithmeticException on overflow
-   */
-  long bound(Certificate certificate, long[] values) {
-    if (certificate.level() < 0 || certificate.level() >= levels.size()) {
-      throw new IllegalArgumentException("there is no level " + certificate.level());
+  @Override
+  public long bound(Certificate certificate, long[] values) {
+    Sum sum = known.get(certificate);
+    if (sum == null) {
+      sum = new Evaluation(certificate, List.of(), new long[0]).run();
+      known.put(certificate, sum);
     }
-    Evaluation known = evaluations.get(certificate);
-    if (known == null) {
-      known = new Evaluation(certificate);
-      known.run();
-      evaluations.put(certificate, known);
-    }
-    return known.bound(values);
+    return bound(certificate, sum, values);
   }
 
-  /** By cell of a room: the prices, or null where all are zero. */
-  private record Priced(long @Nullable [] prices) {
-    @Override
-    public boolean equals(Object other) {
-      return other instanceof Priced that && prices == that.prices; // the same array
-    }
-
-    @Override
-    public int hashCode() {
-      return System.identityHashCode(prices);
-    }
+  @Override
+  public long bound(
+      Certificate certificate, List<BranchTree.Step> path, long[] branchPrices, long[] values) {
+    return bound(certificate, new Evaluation(certificate, path, branchPrices).run(), values);
   }
+
+  @Override
+  public long bound(BranchTree tree, long[] values) {
+    return bound(tree, new ArrayList<>(), values);
+  }
+
+  /** The recursion is as deep as the tree, which limits that. */
+  private long bound(BranchTree tree, List<BranchTree.Step> path, long[] values) {
+    if (tree instanceof BranchTree.Leaf leaf) {
+      return bound(leaf.certificate(), path, leaf.shared(), values);
+    }
+    BranchTree.Split split = (BranchTree.Split) tree;
+    path.add(new BranchTree.Step(split.row(), split.atMost(), false));
+    long below = bound(split.below(), path, values);
+    path.set(path.size() - 1, new BranchTree.Step(split.row(), split.atMost(), true));
+    long above = bound(split.above(), path, values);
+    path.remove(path.size() - 1);
+    return levels.get(tree.level()).kind().maximise()
+        ? Math.max(below, above)
+        : Math.min(below, above);
+  }
+
+  private long bound(Certificate certificate, Sum of, long[] values) {
+    int level = certificate.level();
+    if (values.length < level) {
+      throw new IllegalArgumentException(
+          "expected the values of " + level + " levels or more, but was " + values.length);
+    }
+    long sum = of.constant();
+    long[] earlier = certificate.earlier();
+    for (int i = 0; i < level; i++) {
+      long held = levels.get(i).kind().maximise() ? values[i] : Math.negateExact(values[i]);
+      sum = subtractExact(sum, multiplyExact(earlier[i], held));
+    }
+    return rounded(levels.get(level), trivial[level], of.gcd(), sum);
+  }
+
+  private long rounded(Level of, long trivially, long gcd, long sum) {
+    long[] pinned = standing.pinnedKept.get(of.priority());
+    long fixed = of.kind() == Level.Kind.KEPT && pinned != null ? pinned[0] : 0;
+    long whole = Math.floorDiv(sum, Certificate.UNIT);
+    if (gcd > 0) {
+      whole = addExact(fixed, multiplyExact(gcd, Math.floorDiv(subtractExact(whole, fixed), gcd)));
+    } else {
+      whole = fixed; // nothing that a plan decides changes this level
+    }
+    return of.kind().maximise()
+        ? Math.min(whole, trivially)
+        : Math.max(Math.negateExact(whole), trivially);
+  }
+
+  /** The sum that prices give but for the held values, and the gcd of the level's gains. */
+  private record Sum(long constant, long gcd) {}
 
   private record Cheapest(
-      int room,
-      Shape shape,
-      boolean mayTurn,
-      boolean healthyOnly,
-      Object wraps,
-      String holder,
-      Priced prices) {}
+      int room, Shape shape, boolean mayTurn, boolean healthyOnly, Object wraps, String holder) {}
 
   private int roomAt(String pod) {
     return Objects.requireNonNull(roomOf.get(pod));
@@ -186,9 +238,11 @@ final class CertificateChecker {
         : request.shapes();
   }
 
-  /** One certificate. */
+  /** One certificate, with the steps that lead to it. */
   private final class Evaluation {
     private final Certificate certificate;
+    private final List<BranchTree.Step> path;
+    private final long[] branchPrices;
     private final int level;
     private final Level of;
     private final Map<Long, Long> keptWeight = new HashMap<>();
@@ -201,16 +255,18 @@ final class CertificateChecker {
     private final List<List<Row>> podRows = new ArrayList<>();
     private final long[] quotaPrice = new long[rules.quotas().size()];
     private final long[] reservedPrice = new long[rules.reserved().size()];
-    private final boolean[] priced; // whether some cell of a room has a price
-    private long constant; // the sum but for the held values
     private long gcd;
 
-    Evaluation(Certificate certificate) {
+    Evaluation(Certificate certificate, List<BranchTree.Step> path, long[] branchPrices) {
+      if (certificate.level() < 0 || certificate.level() >= levels.size()) {
+        throw new IllegalArgumentException("there is no level " + certificate.level());
+      }
       this.certificate = certificate;
+      this.path = path;
+      this.branchPrices = branchPrices;
       this.level = certificate.level();
       this.of = levels.get(level);
       this.prices = new long[rooms.size()][];
-      this.priced = new boolean[rooms.size()];
       long[] earlier = certificate.earlier();
       for (int i = 0; i <= level; i++) {
         long w = i == level ? Certificate.UNIT : earlier[i];
@@ -228,19 +284,10 @@ final class CertificateChecker {
       }
     }
 
-    long bound(long[] values) {
-      long sum = constant;
-      long[] earlier = certificate.earlier();
-      for (int i = 0; i < level; i++) {
-        long held = levels.get(i).kind().maximise() ? values[i] : Math.negateExact(values[i]);
-        sum = subtractExact(sum, multiplyExact(earlier[i], held));
-      }
-      return rounded(sum);
-    }
-
-    void run() {
+    Sum run() {
       long sum = cellPrices();
       sum = addExact(sum, rowPrices());
+      sum = addExact(sum, pathPrices());
       for (Map.Entry<Long, long[]> kept : standing.pinnedKept.entrySet()) {
         long w = keptWeight.getOrDefault(kept.getKey(), 0L);
         sum = addExact(sum, multiplyExact(w, kept.getValue()[0]));
@@ -249,22 +296,7 @@ final class CertificateChecker {
       for (Standing.Group group : standing.groups) {
         sum = addExact(sum, running(group));
       }
-      constant = sum;
-    }
-
-    private long rounded(long sum) {
-      boolean max = of.kind().maximise();
-      long[] pinned = standing.pinnedKept.get(of.priority());
-      long fixed = of.kind() == Level.Kind.KEPT && pinned != null ? pinned[0] : 0;
-      long whole = Math.floorDiv(sum, Certificate.UNIT);
-      if (gcd > 0) {
-        whole =
-            addExact(fixed, multiplyExact(gcd, Math.floorDiv(subtractExact(whole, fixed), gcd)));
-      } else {
-        whole = fixed; // nothing that a plan decides changes this level
-      }
-      long trivial = Verification.trivialBound(standing, requests, of);
-      return max ? Math.min(whole, trivial) : Math.max(Math.negateExact(whole), trivial);
+      return new Sum(sum, gcd);
     }
 
     private void mayGain(long gain) {
@@ -308,8 +340,7 @@ final class CertificateChecker {
           all = addExact(all, byCell[cell]);
           sum = room.counts(cell) ? addExact(sum, byCell[cell]) : sum;
         }
-        prices[at] = byCell;
-        priced[at] = all > 0;
+        prices[at] = all > 0 ? byCell : room.free;
       }
       for (int i = 0; i < prices.length; i++) {
         if (prices[i] == null) {
@@ -345,6 +376,48 @@ final class CertificateChecker {
               }
             };
         sum = addExact(sum, multiplyExact(row.price(), right));
+      }
+      return sum;
+    }
+
+    /** What the steps add; their counts are at most b, or at least b + 1. */
+    private long pathPrices() {
+      if (path.size() != branchPrices.length) {
+        throw new IllegalArgumentException(
+            "expected a price for each of the "
+                + path.size()
+                + " steps to the leaf, but was "
+                + branchPrices.length);
+      }
+      long sum = 0;
+      for (int i = 0; i < branchPrices.length; i++) {
+        BranchTree.Step step = path.get(i);
+        if (branchPrices[i] < 0) {
+          throw new IllegalArgumentException(
+              "the price of step " + i + " is negative: " + branchPrices[i]);
+        }
+        if (!step.row().pod().isEmpty() && !roomOf.containsKey(step.row().pod())) {
+          throw new IllegalArgumentException("there is no pod for the count " + step.row());
+        }
+        sum =
+            step.above()
+                ? subtractExact(sum, multiplyExact(branchPrices[i], addExact(step.atMost(), 1)))
+                : addExact(sum, multiplyExact(branchPrices[i], step.atMost()));
+      }
+      return sum;
+    }
+
+    /** What the steps take from a newly placed slice; less than 0 where they give. */
+    private long pathCost(SliceRequest request, int at, Shape shape) {
+      long sum = 0;
+      for (int i = 0; i < branchPrices.length; i++) {
+        if (branchPrices[i] != 0
+            && path.get(i).row().counts(request, rooms.get(at).pod.id(), shape)) {
+          sum =
+              path.get(i).above()
+                  ? subtractExact(sum, branchPrices[i])
+                  : addExact(sum, branchPrices[i]);
+        }
       }
       return sum;
     }
@@ -460,6 +533,7 @@ final class CertificateChecker {
     }
 
     private long cheapest(SliceRequest request, int at, Shape shape) {
+      Room room = rooms.get(at);
       Cheapest key =
           new Cheapest(
               at,
@@ -467,33 +541,31 @@ final class CertificateChecker {
               request.mayTurn(),
               request.healthyOnly(),
               request.interconnect(),
-              withHold.contains(request.id()) ? request.id() : "",
-              new Priced(priced[at] ? prices[at] : null));
-      Long known = cheapest.get(key);
-      if (known == null) {
-        known = rooms.get(at).cheapest(request, shape, prices[at]);
-        cheapest.put(key, known);
+              withHold.contains(request.id()) ? request.id() : "");
+      Map<Cheapest, Long> found =
+          prices[at] == room.free
+              ? cheapestUnpriced
+              : cheapest.get(prices[at], p -> new HashMap<>());
+      Long least = found.get(key);
+      if (least == null) {
+        least = room.cheapest(request, shape, prices[at], p -> sums.get(p, room::sums));
+        found.put(key, least);
       }
-      return known;
+      return least;
     }
 
     // ------------------------------------------------------------- wanted requests
 
     private long wanted() {
-      Map<Kind, @Nullable Long> byKind = new HashMap<>();
+      List<@Nullable Long> best = new ArrayList<>();
+      for (SliceRequest request : kinds) {
+        best.add(best(request));
+      }
       Map<String, @Nullable Long> gangs = new LinkedHashMap<>();
       long sum = 0;
-      for (SliceRequest request : requests) {
-        Long w;
-        if (withHold.contains(request.id())) {
-          w = best(request);
-        } else {
-          Kind kind = new Kind(request);
-          if (!byKind.containsKey(kind)) {
-            byKind.put(kind, best(request));
-          }
-          w = byKind.get(kind);
-        }
+      for (int i = 0; i < kindOf.length; i++) {
+        SliceRequest request = requests.get(i);
+        Long w = best.get(kindOf[i]);
         Optional<String> gang = request.gang();
         if (gang.isPresent()) {
           Long before = gangs.containsKey(gang.get()) ? gangs.get(gang.get()) : Long.valueOf(0);
@@ -535,6 +607,7 @@ final class CertificateChecker {
           }
           long gain = gain(request, at, shape, rank);
           gain = subtractExact(gain, rowCost(request, at, shape));
+          gain = subtractExact(gain, pathCost(request, at, shape));
           gain = subtractExact(gain, cells);
           joint
               .computeIfAbsent(

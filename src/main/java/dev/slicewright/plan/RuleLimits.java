@@ -6,11 +6,9 @@ import dev.slicewright.fleet.Pod;
 import dev.slicewright.fleet.RunningSlice;
 import dev.slicewright.request.PlanningRules;
 import dev.slicewright.request.SliceRequest;
-import dev.slicewright.topology.CellSet;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import org.jspecify.annotations.Nullable;
 
 /**
  * What quotas and reserved capacity leave room for, in chips, at one moment. Immutable, safe to
@@ -46,7 +44,8 @@ public final class RuleLimits {
    * @param fleet the fleet
    * @param requests the batch
    * @param rules the rules
-   * @return the limits. O(1) without such rules, else O(running slices + holds + cells)
+   * @return the limits. O(1) without such rules, else O(rules × (slices that may move or leave +
+   *     holds), and pods for each reservation)
    */
   public static RuleLimits of(Fleet fleet, List<SliceRequest> requests, PlanningRules rules) {
     if (rules.quotas().isEmpty() && rules.reserved().isEmpty()) {
@@ -61,33 +60,43 @@ public final class RuleLimits {
     if (rules.quotas().isEmpty() && rules.reserved().isEmpty()) {
       return limits;
     }
-    Map<String, Standing.Group> groups = new HashMap<>();
-    for (Standing.Group group : standing.groups) {
-      groups.put(group.request().id(), group);
-    }
-    Map<String, SliceRequest> batch = new HashMap<>();
-    for (SliceRequest request : requests) {
-      batch.put(request.id(), request);
-    }
     long[] quotaFloor = new long[limits.quotaLimit.length];
     long[] reservedFloor = new long[limits.reservedLimit.length];
-    for (RunningSlice slice : fleet.running()) {
-      Standing.Group group = groups.get(slice.id().request());
-      boolean fixed = group == null;
-      Pod pod = fleet.pod(slice.pod()).orElseThrow();
-      String tenant = slice.request().tenant();
-      long chips = slice.shape().chips();
-      for (int i = 0; i < quotaFloor.length; i++) {
-        if (counts(rules.quotas().get(i), tenant, pod)) {
-          quotaFloor[i] = Math.addExact(quotaFloor[i], chips);
-          limits.quotaFixed[i] = Math.addExact(limits.quotaFixed[i], fixed ? chips : 0);
+    for (int i = 0; i < quotaFloor.length; i++) {
+      PlanningRules.Quota quota = rules.quotas().get(i);
+      quotaFloor[i] = fleet.totals().chips(quota.tenant(), quota.accelerator());
+    }
+    long[] usable = new long[reservedFloor.length];
+    for (Pod pod : reservedFloor.length == 0 ? List.<Pod>of() : fleet.pods()) {
+      for (int i = 0; i < reservedFloor.length; i++) {
+        PlanningRules.Reserved r = rules.reserved().get(i);
+        if (selects(r, pod)) {
+          long others = pod.totals().chips() - pod.totals().chips(r.tenant(), "");
+          reservedFloor[i] = Math.addExact(reservedFloor[i], others);
+          long chips = (long) pod.room().usableCells() * pod.topology().chipsPerCell();
+          usable[i] = Math.addExact(usable[i], chips);
         }
       }
-      for (int i = 0; i < reservedFloor.length; i++) {
-        if (counts(rules.reserved().get(i), tenant, pod)) {
-          reservedFloor[i] = Math.addExact(reservedFloor[i], chips);
-          limits.reservedFixed[i] = Math.addExact(limits.reservedFixed[i], fixed ? chips : 0);
+    }
+    System.arraycopy(quotaFloor, 0, limits.quotaFixed, 0, quotaFloor.length);
+    System.arraycopy(reservedFloor, 0, limits.reservedFixed, 0, reservedFloor.length);
+    for (Standing.Group group : standing.groups) {
+      for (RunningSlice slice : group.slices()) {
+        Pod pod = fleet.pod(slice.pod()).orElseThrow();
+        String tenant = slice.request().tenant();
+        long chips = slice.shape().chips();
+        for (int i = 0; i < quotaFloor.length; i++) {
+          limits.quotaFixed[i] -= counts(rules.quotas().get(i), tenant, pod) ? chips : 0;
         }
+        for (int i = 0; i < reservedFloor.length; i++) {
+          limits.reservedFixed[i] -= counts(rules.reserved().get(i), tenant, pod) ? chips : 0;
+        }
+      }
+    }
+    Map<String, SliceRequest> batch = new HashMap<>();
+    if (!fleet.holds().isEmpty()) {
+      for (SliceRequest request : requests) {
+        batch.put(request.id(), request);
       }
     }
     for (Hold hold : fleet.holds()) {
@@ -116,13 +125,8 @@ public final class RuleLimits {
     }
     for (int i = 0; i < reservedFloor.length; i++) {
       PlanningRules.Reserved r = rules.reserved().get(i);
-      long usable = 0;
-      for (Pod pod : fleet.pods()) {
-        if (selects(r, pod)) {
-          usable = Math.addExact(usable, usableChips(pod));
-        }
-      }
-      limits.reservedLimit[i] = Math.max(Math.subtractExact(usable, r.chips()), reservedFloor[i]);
+      limits.reservedLimit[i] =
+          Math.max(Math.subtractExact(usable[i], r.chips()), reservedFloor[i]);
     }
     return limits;
   }
@@ -139,20 +143,6 @@ public final class RuleLimits {
     }
     List<RunningSlice> running = fleet.runningOf(hold.request());
     return running.isEmpty() ? "" : running.get(0).request().tenant();
-  }
-
-  private static long usableChips(Pod pod) {
-    CellSet failed = pod.reportedHealth().isEmpty() ? null : pod.health().failedCells();
-    CellSet off = !pod.isCordoned() && pod.cordons().isEmpty() ? null : pod.cordonedCells();
-    int cells = 0;
-    for (int i = 0; i < pod.busy().wordCount(); i++) {
-      cells += Long.bitCount(word(failed, i) | word(off, i));
-    }
-    return (long) (pod.topology().cellCount() - cells) * pod.topology().chipsPerCell();
-  }
-
-  private static long word(@Nullable CellSet set, int i) {
-    return set == null ? 0 : set.word(i);
   }
 
   /** Whether chips of a tenant on a pod count in a quota. */

@@ -1,6 +1,7 @@
 package dev.slicewright.search;
 
 import dev.slicewright.fleet.EffectiveHealth;
+import dev.slicewright.fleet.FreeRoom;
 import dev.slicewright.fleet.Health;
 import dev.slicewright.fleet.Pod;
 import dev.slicewright.topology.CellSet;
@@ -12,6 +13,7 @@ import dev.slicewright.topology.PartitionForest;
 import dev.slicewright.topology.PartitionId;
 import dev.slicewright.topology.Shape;
 import dev.slicewright.topology.Slicing;
+import dev.slicewright.topology.TpuTopology;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -116,6 +118,29 @@ final class ForestSpace extends PodSpace {
     }
     this.brokenCube = flags(health.brokenCubes());
     this.degradedCube = flags(health.degradedCubes());
+  }
+
+  static double bestCase(Pod pod, FreeRoom room, Shape shape, boolean healthyOnly) {
+    TpuTopology t = pod.topology();
+    int cubes = t.cubesOf(shape);
+    if (cubes > 0) {
+      int free = room.freeCubes(healthyOnly);
+      return free < cubes ? Double.POSITIVE_INFINITY : pod.hasHolds() ? 0 : free - cubes;
+    }
+    if (t.slicing() instanceof Slicing.OpticalCubes o && o.boxesInCube()) {
+      return Double.NEGATIVE_INFINITY;
+    }
+    int cells = (int) Math.max(1, shape.chips() / t.chipsPerCell());
+    int around = room.smallestFreePartition(cells);
+    if (around == 0) {
+      return Double.POSITIVE_INFINITY;
+    }
+    if (pod.hasHolds()) {
+      around = cells; // a hold may have cut the partition around a place
+    } else if (t.isOptical() && around == t.hostsPerCube() && !pod.reportedHealth().isEmpty()) {
+      around = around / 2 + 1; // perhaps in a broken cube: see freeAround
+    }
+    return 2.0 * around;
   }
 
   private boolean @Nullable [] flags(java.util.Set<CubeId> cubes) {

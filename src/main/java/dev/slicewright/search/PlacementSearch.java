@@ -5,9 +5,11 @@ import dev.slicewright.request.Spread;
 import dev.slicewright.search.Demand.Choice;
 import dev.slicewright.search.PodSpace.Spot;
 import dev.slicewright.topology.Footprint;
+import dev.slicewright.topology.Slicing;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -17,6 +19,7 @@ import java.util.Objects;
 import java.util.Set;
 import java.util.SplittableRandom;
 import java.util.function.BooleanSupplier;
+import java.util.function.IntPredicate;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
@@ -46,16 +49,52 @@ public final class PlacementSearch {
   private final boolean online;
   private final @Nullable PodSpace[] spaces;
   private final List<int[]> units; // demands of each unit
+  private final int[] plainOrder; // units by priority, then size
   private final @Nullable Held[] held; // by demand
   private final long[] room; // left of each limit
   private final long[] pending; // what a demand under way takes of each limit
   private final long[] value; // placed by priority, then -rank, -price
-  private final int[][][] wants; // by demand, choice, place in the choice's pods; UNKNOWN at first
+  private final int[][] kinds; // by demand and choice: where in known
+  private final List<Known> known = new ArrayList<>();
+  private final int[] changes; // of each pod so far
+  private long randomCalls;
+  private final int[][] limitsOf; // by demand: those of its tenant that count in all pods
+  private final int[][] podLimitsOf; // and those that count in some
   private final int[] classes; // demands of one class are interchangeable
   private final List<Integer> log = new ArrayList<>(); // demands placed since it was cleared
   private final SplittableRandom random;
 
   private static final int UNKNOWN = -2;
+
+  /** Weights of prices against exposed cells, one drawn each round. */
+  private static final double[] WEIGHTS = {0, 1, 4, 16};
+
+  private int[] guided = {}; // pods with prices
+
+  /**
+   * What is known of the places for one kind of want, in each pod of a choice. Immutable but for
+   * its arrays, which are filled as pods are asked. At first there is only what the pod's figures
+   * say is at best to be had, so that a request touches few pods.
+   */
+  private static final class Known {
+    final int[] want; // the space's number of it; UNKNOWN at first
+    final double[] score; // of the spot, or at best
+    final @Nullable Spot[] spot;
+    final int[] asked; // the pod's changes at that time; NEVER at first
+    final long[] call; // the random call that found it; 0 if none did
+
+    Known(int n) {
+      this.want = new int[n];
+      this.score = new double[n];
+      this.spot = new Spot[n];
+      this.asked = new int[n];
+      this.call = new long[n];
+      Arrays.fill(want, UNKNOWN);
+      Arrays.fill(asked, NEVER);
+    }
+  }
+
+  private static final int NEVER = -1;
 
   /** What a placed demand holds. */
   private static final class Held {
@@ -129,24 +168,72 @@ public final class PlacementSearch {
       members[u][at[u]++] = d;
     }
     this.units = List.of(members);
-    this.wants = new int[demands.size()][][];
+    this.plainOrder = order(units, this.demands);
+    this.changes = new int[pods.size()];
+    this.kinds = new int[demands.size()][];
+    this.limitsOf = new int[demands.size()][];
+    this.podLimitsOf = new int[demands.size()][];
     this.classes = new int[demands.size()];
     Set<String> holders = new HashSet<>();
     for (Pod pod : this.pods) {
-      pod.holds().forEach(hold -> holders.add(hold.request()));
-    }
-    Map<List<Object>, Integer> known = new HashMap<>();
-    for (int d = 0; d < demands.size(); d++) {
-      List<Choice> choices = demands.get(d).choices();
-      wants[d] = new int[choices.size()][];
-      for (int c = 0; c < choices.size(); c++) {
-        wants[d][c] = new int[choices.get(c).pods().length];
-        Arrays.fill(wants[d][c], UNKNOWN);
+      if (pod.hasHolds()) {
+        pod.holds().forEach(hold -> holders.add(hold.request()));
       }
-      List<Object> key = classKey(demands.get(d));
-      key.add(holders.contains(demands.get(d).request().id()) ? demands.get(d).request().id() : "");
-      classes[d] = known.computeIfAbsent(key, k -> known.size());
     }
+    Map<List<Object>, Integer> knownClasses = new HashMap<>();
+    Map<List<Object>, Integer> knownKinds = new HashMap<>();
+    Map<String, int[][]> byTenant = new HashMap<>();
+    for (int d = 0; d < demands.size(); d++) {
+      var request = demands.get(d).request();
+      String holder = holders.contains(request.id()) ? request.id() : "";
+      List<Choice> choices = demands.get(d).choices();
+      kinds[d] = new int[choices.size()];
+      for (int c = 0; c < kinds[d].length; c++) {
+        // Equal choices have the same arrays of pods.
+        List<Object> kind =
+            List.of(
+                choices.get(c),
+                request.mayTurn(),
+                request.healthyOnly(),
+                request.interconnect(),
+                holder);
+        Integer number = knownKinds.get(kind);
+        if (number == null) {
+          number = known.size();
+          knownKinds.put(kind, number);
+          known.add(known(choices.get(c), request.healthyOnly()));
+        }
+        kinds[d][c] = number;
+      }
+      int[][] own = byTenant.computeIfAbsent(request.tenant(), this::limitsOf);
+      limitsOf[d] = own[0];
+      podLimitsOf[d] = own[1];
+      List<Object> key = classKey(demands.get(d));
+      key.add(holder);
+      classes[d] = knownClasses.computeIfAbsent(key, k -> knownClasses.size());
+    }
+  }
+
+  private Known known(Choice choice, boolean healthyOnly) {
+    Known k = new Known(choice.pods().length);
+    for (int p = 0; p < k.score.length; p++) {
+      k.score[p] = PodSpace.bestCase(pods.get(choice.pods()[p]), choice.shape(), healthyOnly);
+    }
+    return k;
+  }
+
+  /** The limits that count a tenant in all pods, and those that may in some. */
+  private int[][] limitsOf(String tenant) {
+    int[][] out = new int[2][limits.size()];
+    int[] n = new int[2];
+    for (int l = 0; l < limits.size(); l++) {
+      Limit limit = limits.get(l);
+      if (limit.tenant().equals(tenant) != limit.others()) {
+        int which = limit.pods() == null ? 0 : 1;
+        out[which][n[which]++] = l;
+      }
+    }
+    return new int[][] {Arrays.copyOf(out[0], n[0]), Arrays.copyOf(out[1], n[1])};
   }
 
   /**
@@ -179,9 +266,14 @@ public final class PlacementSearch {
    * The free room of a pod, as the search has left it.
    *
    * @param pod the pod's number
-   * @return its space; changing it changes the search
+   * @return its space; changing it changes the search, so ask again for each change
    */
   public PodSpace space(int pod) {
+    changes[pod]++; // what is known of it may be out of date
+    return own(pod);
+  }
+
+  private PodSpace own(int pod) {
     PodSpace space = spaces[pod];
     if (space == null) {
       space = PodSpace.of(pods.get(pod), now, preferDegraded);
@@ -227,7 +319,7 @@ public final class PlacementSearch {
    * @param stop asked between units; true ends the pass early
    */
   public void construct(BooleanSupplier stop) {
-    int[] order = order(null);
+    int[] order = plainOrder;
     Set<Integer> failed = new HashSet<>();
     for (int unit : order) {
       if (stop.getAsBoolean()) {
@@ -237,8 +329,8 @@ public final class PlacementSearch {
     }
   }
 
-  /** Units by priority, then size; with random, sizes are blurred within a priority. */
-  private int[] order(@Nullable SplittableRandom chance) {
+  /** Units by priority, then size. */
+  private static int[] order(List<int[]> units, List<Demand> demands) {
     int n = units.size();
     Integer[] order = new Integer[n];
     double[] size = new double[n];
@@ -251,9 +343,6 @@ public final class PlacementSearch {
         priority[u] = Math.min(priority[u], demand.priorityIndex());
         size[u] = Math.max(size[u], demand.sliceChips());
       }
-      if (chance != null) {
-        size[u] *= 0.5 + chance.nextDouble();
-      }
     }
     Arrays.sort(
         order,
@@ -261,6 +350,17 @@ public final class PlacementSearch {
             .thenComparingDouble(u -> -size[u])
             .thenComparingInt(u -> u));
     return Arrays.stream(order).mapToInt(Integer::intValue).toArray();
+  }
+
+  /**
+   * Prices of cells, as a linear relaxation has them: in a share of the rounds cheap cells are
+   * preferred. Prices of pods of partitions or cubes are not used.
+   *
+   * @param byPod by pod, a price for each cell; not copied
+   */
+  public void guide(Map<Integer, float[]> byPod) {
+    byPod.forEach((pod, prices) -> space(pod).guide(prices));
+    guided = byPod.keySet().stream().mapToInt(Integer::intValue).toArray();
   }
 
   /**
@@ -299,7 +399,11 @@ public final class PlacementSearch {
       long[] before = value.clone();
       log.clear();
       Map<Integer, Held> removed = ruin(podsInUse);
-      recreate(candidates, removed.keySet());
+      double weight = guided.length == 0 ? 0 : WEIGHTS[random.nextInt(WEIGHTS.length)];
+      for (int pod : guided) {
+        space(pod).follow(weight);
+      }
+      recreate(removed.keySet());
       int c = compare(value, before);
       if (c < 0) {
         undo(removed);
@@ -336,8 +440,8 @@ public final class PlacementSearch {
         podsInUse.length > 1 && random.nextInt(2) == 0
             ? podsInUse[random.nextInt(podsInUse.length)]
             : pod;
-    Predicate<Spot> window = space(pod).window(random);
-    Predicate<Spot> other = second == pod ? window : space(second).window(random);
+    Predicate<Spot> window = own(pod).window(random);
+    Predicate<Spot> other = second == pod ? window : own(second).window(random);
     for (int u = 0; u < units.size(); u++) {
       boolean hit = false;
       for (int d : units.get(u)) {
@@ -361,22 +465,70 @@ public final class PlacementSearch {
     return removed;
   }
 
-  private void recreate(List<Integer> candidates, Set<Integer> removedDemands) {
-    int mode = random.nextInt(4);
-    int[] order = order(mode == 0 ? null : random);
-    Set<Integer> failed = new HashSet<>();
-    // Half of the time the removed ones go first, so that what was placed comes back.
-    boolean skip = mode == 3;
-    for (int unit : order) {
+  /**
+   * Puts back in order of size, disturbed in one of two ways: two kinds of slices change places, or
+   * some that were not there before are passed over.
+   */
+  private void recreate(Set<Integer> removedDemands) {
+    boolean skip = random.nextInt(3) == 0;
+    List<Integer> waiting = new ArrayList<>();
+    for (int unit : plainOrder) {
       int first = units.get(unit)[0];
-      if (held[first] != null || demands.get(first).choices().isEmpty()) {
-        continue;
+      if (held[first] == null && !demands.get(first).choices().isEmpty()) {
+        waiting.add(unit);
       }
-      if (skip && !removedDemands.contains(first) && random.nextInt(4) == 0) {
-        continue;
-      }
-      tryUnit(unit, mode == 0 ? null : random, failed);
     }
+    if (!skip && waiting.size() > 1) {
+      swapKinds(waiting);
+    }
+    Set<Integer> failed = new HashSet<>();
+    for (int unit : waiting) {
+      if (skip && !removedDemands.contains(units.get(unit)[0]) && random.nextInt(4) == 0) {
+        continue;
+      }
+      tryUnit(unit, random, failed);
+    }
+  }
+
+  /** All waiting units like one of them go where those like another one are, and the reverse. */
+  private void swapKinds(List<Integer> waiting) {
+    int one = units.get(waiting.get(random.nextInt(waiting.size())))[0];
+    int two = units.get(waiting.get(random.nextInt(waiting.size())))[0];
+    int a = classes[one];
+    int b = classes[two];
+    if (a == b || demands.get(one).priorityIndex() != demands.get(two).priorityIndex()) {
+      return;
+    }
+    List<Integer> ofA = new ArrayList<>();
+    List<Integer> ofB = new ArrayList<>();
+    for (int unit : waiting) {
+      int k = classes[units.get(unit)[0]];
+      if (k == a) {
+        ofA.add(unit);
+      } else if (k == b) {
+        ofB.add(unit);
+      }
+    }
+    List<Integer> out = new ArrayList<>(waiting.size());
+    boolean aDone = false;
+    boolean bDone = false;
+    for (int unit : waiting) {
+      int k = classes[units.get(unit)[0]];
+      if (k == a) {
+        if (!aDone) {
+          out.addAll(ofB);
+          aDone = true;
+        }
+      } else if (k == b) {
+        if (!bDone) {
+          out.addAll(ofA);
+          bDone = true;
+        }
+      } else {
+        out.add(unit);
+      }
+    }
+    Collections.copy(waiting, out);
   }
 
   /** All that was placed in this round goes, then what was removed comes back. */
@@ -389,7 +541,7 @@ public final class PlacementSearch {
     for (Map.Entry<Integer, Held> entry : removed.entrySet()) {
       Held h = entry.getValue();
       for (int s = 0; s < h.spots.length; s++) {
-        space(h.pods[s]).take(h.spots[s]);
+        take(h.pods[s], h.spots[s]);
       }
       hold(entry.getKey(), h);
     }
@@ -421,6 +573,16 @@ public final class PlacementSearch {
     return true;
   }
 
+  private void take(int pod, Spot spot) {
+    changes[pod]++;
+    own(pod).take(spot);
+  }
+
+  private void giveBack(int pod, Spot spot) {
+    changes[pod]++;
+    own(pod).giveBack(spot);
+  }
+
   private boolean place(int d, @Nullable SplittableRandom chance) {
     List<Choice> choices = demands.get(d).choices();
     for (int c = 0; c < choices.size(); c++) {
@@ -445,7 +607,7 @@ public final class PlacementSearch {
       return;
     }
     for (int s = 0; s < h.spots.length; s++) {
-      space(h.pods[s]).giveBack(h.spots[s]);
+      giveBack(h.pods[s], h.spots[s]);
     }
     held[d] = null;
     account(d, h, -1);
@@ -471,14 +633,86 @@ public final class PlacementSearch {
     }
   }
 
+  /**
+   * The place in a choice's pods where the best spot is, -1 if there is none. Pods are asked in the
+   * order of what is at best to be had there, until no other could be better.
+   */
+  private int best(int d, int c, IntPredicate allowed, @Nullable SplittableRandom chance) {
+    Choice choice = demands.get(d).choices().get(c);
+    Known k = known.get(kinds[d][c]);
+    while (true) {
+      int best = -1;
+      boolean sure = false;
+      for (int p = 0; p < k.score.length; p++) {
+        int pod = choice.pods()[p];
+        boolean asked = isAsked(k, p, pod, chance);
+        if (k.score[p] == Double.POSITIVE_INFINITY && (asked || isUntouched(k, p, pod))
+            || !allowed.test(p)) {
+          continue;
+        }
+        if (!asked && !(isUntouched(k, p, pod) && k.score[p] > Double.NEGATIVE_INFINITY)) {
+          ask(d, c, p, chance);
+          asked = true;
+          if (k.score[p] == Double.POSITIVE_INFINITY) {
+            continue;
+          }
+        }
+        if (best < 0 || better(choice, p, k.score[p], best, k.score[best])) {
+          best = p;
+          sure = asked;
+        }
+      }
+      if (best < 0 || sure) {
+        return best;
+      }
+      ask(d, c, best, chance);
+    }
+  }
+
+  /** Whether the spot that is known is what asking again would find, or as good. */
+  private boolean isAsked(Known k, int p, int pod, @Nullable SplittableRandom chance) {
+    return k.asked[p] == changes[pod]
+        && k.call[p] == (chance != null && varies(pod) ? randomCalls : 0);
+  }
+
+  /** Whether the pod is as its figures say. */
+  private boolean isUntouched(Known k, int p, int pod) {
+    return k.asked[p] == NEVER && changes[pod] == 0;
+  }
+
+  /** Whether chance changes how good a spot is found, and not only which of the best. */
+  private boolean varies(int pod) {
+    return pods.get(pod).topology().slicing() instanceof Slicing.TorusBoxes;
+  }
+
+  private void ask(int d, int c, int p, @Nullable SplittableRandom chance) {
+    Known k = known.get(kinds[d][c]);
+    int pod = demands.get(d).choices().get(c).pods()[p];
+    Spot spot = find(d, c, p, varies(pod) ? chance : null);
+    k.spot[p] = spot;
+    k.score[p] = spot == null ? Double.POSITIVE_INFINITY : spot.score();
+    k.asked[p] = changes[pod];
+    k.call[p] = chance != null && varies(pod) ? randomCalls : 0;
+  }
+
+  /** The spot to take in a pod that {@link #best} has chosen. */
+  private Spot chosen(int d, int c, int p, @Nullable SplittableRandom chance) {
+    Spot spot = known.get(kinds[d][c]).spot[p];
+    if (chance != null && !varies(demands.get(d).choices().get(c).pods()[p])) {
+      spot = find(d, c, p, chance); // as good, but another of the best
+    }
+    return Objects.requireNonNull(spot);
+  }
+
   private @Nullable Spot find(int d, int c, int at, @Nullable SplittableRandom chance) {
     Demand demand = demands.get(d);
     Choice choice = demand.choices().get(c);
-    PodSpace space = space(choice.pods()[at]);
-    int want = wants[d][c][at];
+    PodSpace space = own(choice.pods()[at]);
+    int[] wants = known.get(kinds[d][c]).want;
+    int want = wants[at];
     if (want == UNKNOWN) {
       want = space.register(wantOf(demand, choice, choice.pods()[at]));
-      wants[d][c][at] = want;
+      wants[at] = want;
     }
     if (want < 0) {
       return null;
@@ -504,9 +738,21 @@ public final class PlacementSearch {
     return Want.of(demand.request(), choice.shape(), pod, now);
   }
 
-  private boolean roomFor(Demand demand, int pod, long chips) {
-    for (int l = 0; l < room.length; l++) {
-      if (room[l] - pending[l] < chips && limits.get(l).counts(demand.request().tenant(), pod)) {
+  /** Whether the limits that count everywhere leave room. */
+  private boolean roomFor(int d, long chips) {
+    for (int l : limitsOf[d]) {
+      if (room[l] - pending[l] < chips) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  /** Whether the limits that count in some pods leave room in one. */
+  private boolean roomFor(int d, int pod, long chips) {
+    for (int l : podLimitsOf[d]) {
+      if (room[l] - pending[l] < chips
+          && limits.get(l).counts(demands.get(d).request().tenant(), pod)) {
         return false;
       }
     }
@@ -533,82 +779,66 @@ public final class PlacementSearch {
     if (spread.kind() == Spread.Kind.SAME_POD && slices > 1) {
       return placeTogether(d, c, chance);
     }
-    @Nullable Spot[] cached = new Spot[n];
-    boolean[] asked = new boolean[n];
-    int[] used = new int[n]; // slices so far in each pod, or in its domain
+    long chips = choice.shape().chips();
+    randomCalls += chance == null ? 0 : 1;
+    boolean apart =
+        spread.kind() == Spread.Kind.DIFFERENT_PODS || spread.kind() == Spread.Kind.AT_MOST;
+    int most = spread.kind() == Spread.Kind.DIFFERENT_PODS ? 1 : spread.max();
+    int[] used = new int[apart ? n : 0]; // slices so far in each pod, or in its domain
     int[] pod = new int[slices];
     Spot[] spots = new Spot[slices];
     for (int s = 0; s < slices; s++) {
-      int best = -1;
-      for (int p = 0; p < n; p++) {
-        if (spread.kind() == Spread.Kind.DIFFERENT_PODS && used[p] > 0
-            || spread.kind() == Spread.Kind.AT_MOST && used[p] >= spread.max()
-            || !roomFor(demand, choice.pods()[p], choice.shape().chips())) {
-          continue;
-        }
-        if (!asked[p]) {
-          cached[p] = find(d, c, p, chance);
-          asked[p] = true;
-        }
-        Spot spot = cached[p];
-        if (spot != null && (best < 0 || better(choice, p, spot, best, cached[best]))) {
-          best = p;
-        }
-      }
+      int best =
+          roomFor(d, chips)
+              ? best(
+                  d,
+                  c,
+                  p -> (!apart || used[p] < most) && roomFor(d, choice.pods()[p], chips),
+                  chance)
+              : -1;
       if (best < 0) {
         giveBack(pod, spots, s);
         return null;
       }
-      Spot spot = Objects.requireNonNull(cached[best]);
       pod[s] = choice.pods()[best];
-      spots[s] = spot;
-      space(pod[s]).take(spot);
-      pend(demand, pod[s], choice.shape().chips());
-      asked[best] = false;
+      spots[s] = chosen(d, c, best, chance);
+      take(pod[s], spots[s]);
+      pend(demand, pod[s], chips);
       if (spread.kind() == Spread.Kind.AT_MOST) {
         for (int p = 0; p < n; p++) {
           if (choice.domains()[p] == choice.domains()[best]) {
             used[p]++;
           }
         }
-      } else {
+      } else if (apart) {
         used[best]++;
       }
     }
     return new Held(c, pod, spots);
   }
 
-  private static boolean better(
-      Choice choice, int p, Spot spot, int best, @Nullable Spot bestSpot) {
+  private static boolean better(Choice choice, int p, double score, int best, double bestScore) {
     int byRank = Integer.compare(choice.ranks()[p], choice.ranks()[best]);
     if (byRank != 0) {
       return byRank < 0;
     }
     int byPrice = Long.compare(choice.prices()[p], choice.prices()[best]);
-    return byPrice != 0 ? byPrice < 0 : bestSpot == null || spot.score() < bestSpot.score();
+    return byPrice != 0 ? byPrice < 0 : score < bestScore;
   }
 
   /** All slices in one pod: the pods in order of their first spot, each tried in full. */
   private @Nullable Held placeTogether(int d, int c, @Nullable SplittableRandom chance) {
     Demand demand = demands.get(d);
     Choice choice = demand.choices().get(c);
-    int n = choice.pods().length;
     int slices = demand.request().slices();
-    long chips = choice.shape().chips();
-    boolean[] tried = new boolean[n];
-    @Nullable Spot[] first = new Spot[n];
-    for (int p = 0; p < n; p++) {
-      first[p] = find(d, c, p, chance);
-      tried[p] = first[p] == null || !roomFor(demand, choice.pods()[p], chips * slices);
+    long chips = choice.shape().chips() * slices;
+    if (!roomFor(d, chips)) {
+      return null;
     }
+    randomCalls += chance == null ? 0 : 1;
+    boolean[] tried = new boolean[choice.pods().length];
     while (true) {
-      int best = -1;
-      for (int p = 0; p < n; p++) {
-        Spot spot = first[p];
-        if (!tried[p] && spot != null && (best < 0 || better(choice, p, spot, best, first[best]))) {
-          best = p;
-        }
-      }
+      int best = best(d, c, p -> !tried[p] && roomFor(d, choice.pods()[p], chips), chance);
       if (best < 0) {
         return null;
       }
@@ -619,12 +849,12 @@ public final class PlacementSearch {
       Arrays.fill(where, pod);
       int s = 0;
       for (; s < slices; s++) {
-        Spot spot = s == 0 ? first[best] : find(d, c, best, chance);
+        Spot spot = s == 0 ? chosen(d, c, best, chance) : find(d, c, best, chance);
         if (spot == null) {
           break;
         }
         spots[s] = spot;
-        space(pod).take(spot);
+        take(pod, spot);
       }
       if (s == slices) {
         return new Held(c, where, spots);
@@ -635,7 +865,7 @@ public final class PlacementSearch {
 
   private void giveBack(int[] pod, Spot[] spots, int count) {
     for (int s = 0; s < count; s++) {
-      space(pod[s]).giveBack(spots[s]);
+      giveBack(pod[s], spots[s]);
     }
   }
 

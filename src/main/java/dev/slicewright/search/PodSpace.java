@@ -1,9 +1,11 @@
 package dev.slicewright.search;
 
+import dev.slicewright.fleet.FreeRoom;
 import dev.slicewright.fleet.Hold;
 import dev.slicewright.fleet.Pod;
 import dev.slicewright.topology.CellSet;
 import dev.slicewright.topology.Footprint;
+import dev.slicewright.topology.Shape;
 import dev.slicewright.topology.Slicing;
 import dev.slicewright.topology.TpuTopology;
 import java.time.Instant;
@@ -79,6 +81,26 @@ public abstract class PodSpace {
     return pod.topology().slicing() instanceof Slicing.TorusBoxes
         ? new TorusSpace(pod, now)
         : new ForestSpace(pod, now, preferDegraded);
+  }
+
+  /**
+   * The score that a place for a shape has at best in a pod as it is, from the pod's figures alone.
+   *
+   * @param pod the pod
+   * @param shape a shape that is legal there
+   * @param healthyOnly whether degraded parts must be avoided
+   * @return no more than the score of what a new space would {@link #find}; positive infinity if it
+   *     surely finds nothing, negative infinity if the figures say nothing
+   */
+  static double bestCase(Pod pod, Shape shape, boolean healthyOnly) {
+    TpuTopology t = pod.topology();
+    FreeRoom room = pod.room();
+    if ((long) room.freeCells() * t.chipsPerCell() < shape.chips()) {
+      return Double.POSITIVE_INFINITY;
+    }
+    return t.slicing() instanceof Slicing.TorusBoxes
+        ? Double.NEGATIVE_INFINITY
+        : ForestSpace.bestCase(pod, room, shape, healthyOnly);
   }
 
   /**
@@ -196,6 +218,31 @@ public abstract class PodSpace {
    * @return the count
    */
   public abstract int freeCells();
+
+  /**
+   * How many places a want has now, where that is known without listing them.
+   *
+   * @param want a want's number
+   * @return as many as {@link #forEachCandidate} lists, or 0 where counting costs as much as
+   *     listing
+   */
+  public int countCandidates(int want) {
+    return 0;
+  }
+
+  /**
+   * Prices of cells that {@link #find} with a source of chance may follow.
+   *
+   * @param prices a price for each cell
+   */
+  void guide(float[] prices) {}
+
+  /**
+   * How much prices count.
+   *
+   * @param weight of a price of 1 against one exposed cell; 0 for not at all
+   */
+  void follow(double weight) {}
 
   /** The cells of live holds, those of one request aside. */
   static CellSet heldCells(Pod pod, Instant now, String exceptFor) {

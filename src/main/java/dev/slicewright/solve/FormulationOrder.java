@@ -5,7 +5,6 @@ import dev.slicewright.formulation.FormulationResult;
 import dev.slicewright.formulation.FormulationTask;
 import dev.slicewright.formulation.MeshPacking;
 import dev.slicewright.formulation.PlacementModel;
-import dev.slicewright.formulation.ortools.CpSatFormulation;
 import dev.slicewright.formulation.ortools.CpSatIntervalsFormulation;
 import java.util.ArrayList;
 import java.util.List;
@@ -46,7 +45,7 @@ final class FormulationOrder {
 
   /** Whether it has a second setting that can confirm the first. */
   static boolean hasSecondSetting(Formulation formulation) {
-    return formulation instanceof CpSatFormulation
+    return Asker.isCpSat(formulation)
         || formulation instanceof CpSatIntervalsFormulation
         || formulation instanceof Brief;
   }
@@ -96,7 +95,7 @@ final class FormulationOrder {
     if (formulation instanceof MeshSearchFormulation) {
       return tight ? 1 : 3;
     }
-    return formulation instanceof CpSatFormulation ? 2 : 4;
+    return Asker.isCpSat(formulation) ? 2 : 4;
   }
 
   /** Cells that stay free at most. */

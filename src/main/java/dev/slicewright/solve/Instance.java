@@ -26,7 +26,6 @@ import java.util.Arrays;
 import java.util.BitSet;
 import java.util.Comparator;
 import java.util.HashMap;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -44,7 +43,7 @@ final class Instance {
   final PlanningRules rules;
   final CostTerms cost;
   final List<Pod> pods;
-  final Map<String, Integer> podIndex = new HashMap<>();
+  private @Nullable Map<String, Integer> podIndex; // by id; made when first asked
   final List<Level> levels;
   final long[] priorities; // wanted, highest first
   final List<Demand> demands;
@@ -61,9 +60,6 @@ final class Instance {
     this.rules = rules;
     this.cost = cost;
     this.pods = List.copyOf(fleet.pods());
-    for (int p = 0; p < pods.size(); p++) {
-      podIndex.put(pods.get(p).id(), p);
-    }
     this.levels = ObjectiveLevels.of(fleet, requests, rules, cost);
     this.priorities =
         levels.stream()
@@ -76,44 +72,57 @@ final class Instance {
     this.credits = readRules();
   }
 
+  /** Slice by slice only what is broken or may move or leave; the rest is in the totals. */
   private void readRunning() {
-    boolean reported = false;
-    for (Pod pod : pods) {
-      reported |= !pod.reportedHealth().isEmpty();
-    }
-    boolean pinned =
-        rules.permissions().isEmpty() && rules.defaultPermission().equals(Permission.PINNED);
-    Set<String> seen = new HashSet<>();
-    for (RunningSlice slice : fleet.running()) {
-      boolean hurt = reported && isBroken(slice);
-      if (hurt) {
-        broken.add(slice);
-      }
-      Permission permission =
-          pinned
-              ? Permission.PINNED
-              : ObjectiveLevels.permission(fleet, rules, slice.id().request());
-      if (permission.move() || permission.evict()) {
-        if (seen.add(slice.id().request())) {
-          List<RunningSlice> all = fleet.runningOf(slice.id().request());
-          boolean[] hurts = new boolean[all.size()];
-          for (int i = 0; i < hurts.length; i++) {
-            hurts[i] = reported && isBroken(all.get(i));
-          }
-          free.add(new Free(slice.request(), all, hurts, permission));
+    pinnedKept.putAll(fleet.totals().countedChips());
+    if (fleet.totals().broken() > 0) {
+      for (Pod pod : pods) {
+        if (pod.totals().broken() > 0) {
+          pod.running().stream().filter(this::isBroken).forEach(broken::add);
         }
-      } else if (!slice.leaving()) {
-        pinnedKept.merge(
-            slice.request().priority(),
-            hurt ? 0L : ObjectiveLevels.counted(slice.request(), slice.shape()),
-            Math::addExact);
       }
+      broken.sort(Comparator.comparing(RunningSlice::id));
     }
+    if (rules.defaultPermission().move() || rules.defaultPermission().evict()) {
+      String last = "";
+      for (RunningSlice slice : fleet.running()) {
+        if (!slice.id().request().equals(last)) {
+          last = slice.id().request();
+          readFree(last);
+        }
+      }
+    } else {
+      rules.permissions().keySet().forEach(this::readFree);
+    }
+  }
+
+  private void readFree(String request) {
+    Permission permission = ObjectiveLevels.permission(fleet, rules, request);
+    if (!permission.move() && !permission.evict()) {
+      return;
+    }
+    List<RunningSlice> all = fleet.runningOf(request);
+    boolean[] hurts = new boolean[all.size()];
+    for (int i = 0; i < hurts.length; i++) {
+      RunningSlice slice = all.get(i);
+      hurts[i] = isBroken(slice);
+      long counted = hurts[i] ? 0 : ObjectiveLevels.counted(slice.request(), slice.shape());
+      pinnedKept.merge(slice.request().priority(), -counted, Math::addExact);
+    }
+    free.add(new Free(all.get(0).request(), all, hurts, permission));
   }
 
   /** The number of a pod of the fleet. */
   int podOf(String id) {
-    Integer index = podIndex.get(id);
+    Map<String, Integer> numbers = podIndex;
+    if (numbers == null) {
+      numbers = new HashMap<>(2 * pods.size());
+      for (int p = 0; p < pods.size(); p++) {
+        numbers.put(pods.get(p).id(), p);
+      }
+      podIndex = numbers;
+    }
+    Integer index = numbers.get(id);
     if (index == null) {
       throw new IllegalStateException("The fleet has no pod " + id + ".");
     }
@@ -129,9 +138,6 @@ final class Instance {
 
   /** What all slices of a request have in common. */
   private record ChoiceKey(String accelerator, Shape shape) {}
-
-  /** A pod that can form a shape, and the rank of the shape there. */
-  private record Home(int pod, Shape shape, int rank) {}
 
   private List<Demand> resolve() {
     List<Demand> out = new ArrayList<>(requests.size());
@@ -172,8 +178,7 @@ final class Instance {
       List<String> accelerators,
       Map<String, String> required,
       Map<String, Set<String>> forbidden,
-      int slices,
-      String tenant) {
+      int slices) {
     Alike(SliceRequest r) {
       this(
           r.shapes(),
@@ -185,16 +190,48 @@ final class Instance {
           r.accelerators(),
           r.requiredLabels(),
           r.forbiddenLabels(),
-          r.slices(),
-          r.tenant());
+          r.slices());
     }
   }
 
+  /** The pods that can form a shape. */
+  private static final class Homes {
+    final Shape shape; // as in the first of them
+    private int[] pods = new int[4];
+    private int[] ranks = new int[4];
+    private int size;
+
+    Homes(Shape shape) {
+      this.shape = shape;
+    }
+
+    void add(int pod, int rank) {
+      if (size == pods.length) {
+        pods = Arrays.copyOf(pods, 2 * size);
+        ranks = Arrays.copyOf(ranks, 2 * size);
+      }
+      pods[size] = pod;
+      ranks[size++] = rank;
+    }
+
+    int[] pods() {
+      return Arrays.copyOf(pods, size);
+    }
+
+    int[] ranks() {
+      return Arrays.copyOf(ranks, size);
+    }
+  }
+
+  /** A shape that the pods of one topology can form, and its homes. */
+  private record Form(Homes homes, int rank) {}
+
   private Ways ways(SliceRequest request) {
     int matches = 0;
-    Map<ChoiceKey, List<Home>> homesOf = new HashMap<>();
+    Map<ChoiceKey, Homes> homesOf = new HashMap<>();
+    Map<TpuTopology, List<Form>> formsOf = new HashMap<>();
     TpuTopology last = null;
-    List<Shape> options = List.of();
+    List<Form> forms = List.of();
     for (int p = 0; p < pods.size(); p++) {
       Pod pod = pods.get(p);
       if (!matches(request, pod)) {
@@ -202,30 +239,21 @@ final class Instance {
       }
       matches++;
       TpuTopology t = pod.topology();
-      if (last == null || !t.equals(last)) {
-        options = Collectives.shapeOptions(request, t);
+      if (t != last) {
+        forms = formsOf.computeIfAbsent(t, k -> forms(request, k, homesOf));
         last = t;
       }
-      for (int rank = 0; rank < options.size(); rank++) {
-        Shape shape = options.get(rank);
-        if (t.isLegal(shape)
-            && (request.interconnect() != Interconnect.TWISTED || t.twist(shape).isPresent())) {
-          homesOf
-              .computeIfAbsent(
-                  new ChoiceKey(t.accelerator().name(), request.mayTurn() ? shape.sorted() : shape),
-                  k -> new ArrayList<>())
-              .add(new Home(p, shape, rank));
-        }
+      for (Form form : forms) {
+        form.homes().add(p, form.rank());
       }
     }
     List<Choice> out = new ArrayList<>(homesOf.size());
-    for (Map.Entry<ChoiceKey, List<Home>> entry : homesOf.entrySet()) {
-      List<Home> homes = entry.getValue();
-      Shape shape = homes.get(0).shape();
-      int[] own = homes.stream().mapToInt(Home::pod).toArray();
-      int[] ranks = homes.stream().mapToInt(Home::rank).toArray();
+    for (Homes homes : homesOf.values()) {
+      Shape shape = homes.shape;
+      int[] own = homes.pods();
+      int[] ranks = homes.ranks();
       long[] prices = new long[own.length];
-      for (int i = 0; i < own.length; i++) {
+      for (int i = 0; cost.hasPrices() && i < own.length; i++) {
         prices[i] = Values.price(this, shape.chips(), own[i]);
       }
       out.add(
@@ -248,8 +276,27 @@ final class Instance {
     return new Ways(List.copyOf(out), matches);
   }
 
+  private List<Form> forms(SliceRequest request, TpuTopology t, Map<ChoiceKey, Homes> homesOf) {
+    List<Shape> options = Collectives.shapeOptions(request, t);
+    List<Form> forms = new ArrayList<>(options.size());
+    for (int rank = 0; rank < options.size(); rank++) {
+      Shape shape = options.get(rank);
+      if (t.isLegal(shape)
+          && (request.interconnect() != Interconnect.TWISTED || t.twist(shape).isPresent())) {
+        ChoiceKey key =
+            new ChoiceKey(t.accelerator().name(), request.mayTurn() ? shape.sorted() : shape);
+        forms.add(new Form(homesOf.computeIfAbsent(key, k -> new Homes(shape)), rank));
+      }
+    }
+    return forms;
+  }
+
   private int[] domains(Spread spread, int[] own) {
     int[] domains = new int[own.length];
+    if (spread.label().isEmpty()) {
+      Arrays.setAll(domains, i -> i);
+      return domains;
+    }
     Map<String, Integer> known = new HashMap<>();
     for (int i = 0; i < own.length; i++) {
       String label = spread.label();
@@ -299,21 +346,12 @@ final class Instance {
       return null;
     }
     RuleLimits sums = RuleLimits.of(fleet, requests, rules);
-    Map<String, Integer> batch = new HashMap<>();
-    for (int r = 0; r < requests.size(); r++) {
-      batch.put(requests.get(r).id(), r);
-    }
-    long[][] credit = new long[requests.size()][n];
-    boolean anyCredit = false;
+    long[][] credit = null;
     for (int l = 0; l < n; l++) {
       boolean others = l >= quotas;
       String tenant =
           others ? rules.reserved().get(l - quotas).tenant() : rules.quotas().get(l).tenant();
-      BitSet in = new BitSet();
-      for (int p = 0; p < pods.size(); p++) {
-        in.set(p, others ? selects(l - quotas, pods.get(p)) : counts(l, pods.get(p)));
-      }
-      Limit probe = new Limit(tenant, others, in, 0);
+      Limit probe = new Limit(tenant, others, podsOf(l, quotas), 0);
       long used = others ? sums.reservedFixed(l - quotas) : sums.quotaFixed(l);
       for (Free running : free) {
         for (RunningSlice slice : running.slices()) {
@@ -322,22 +360,38 @@ final class Instance {
           }
         }
       }
-      for (Hold hold : fleet.holds()) {
-        Integer r = batch.get(hold.request());
-        int p = podOf(hold.pod());
-        if (r != null && hold.isLive(rules.now()) && probe.counts(requests.get(r).tenant(), p)) {
-          TpuTopology t = pods.get(p).topology();
-          long chips = (long) t.cells(hold.footprint()).length * t.chipsPerCell();
-          used += chips;
-          credit[r][l] += chips;
-          anyCredit = true;
+      for (int r = 0; !fleet.holds().isEmpty() && r < requests.size(); r++) {
+        for (Hold hold : fleet.holdsOf(requests.get(r).id())) {
+          int p = podOf(hold.pod());
+          if (hold.isLive(rules.now()) && probe.counts(requests.get(r).tenant(), p)) {
+            TpuTopology t = pods.get(p).topology();
+            long chips = (long) t.cells(hold.footprint()).length * t.chipsPerCell();
+            used += chips;
+            credit = credit == null ? new long[requests.size()][n] : credit;
+            credit[r][l] += chips;
+          }
         }
       }
       Usage usage = new Usage(others ? sums.reservedLimit(l - quotas) : sums.quotaLimit(l), used);
       usages.add(usage);
-      limits.add(new Limit(tenant, others, in, usage.limit() - usage.used()));
+      limits.add(new Limit(tenant, others, probe.pods(), usage.limit() - usage.used()));
     }
-    return anyCredit ? credit : null;
+    return credit;
+  }
+
+  /** The pods where a limit counts; null for all. */
+  private @Nullable BitSet podsOf(int l, int quotas) {
+    boolean others = l >= quotas;
+    if (others
+        ? rules.reserved().get(l - quotas).podLabels().isEmpty()
+        : rules.quotas().get(l).accelerator().isEmpty()) {
+      return null;
+    }
+    BitSet in = new BitSet();
+    for (int p = 0; p < pods.size(); p++) {
+      in.set(p, others ? selects(l - quotas, pods.get(p)) : counts(l, pods.get(p)));
+    }
+    return in;
   }
 
   private boolean counts(int quota, Pod pod) {

@@ -1,5 +1,6 @@
 package dev.slicewright.formulation;
 
+import dev.slicewright.formulation.conformance.RandomModels;
 import java.util.ArrayList;
 import java.util.BitSet;
 import java.util.List;

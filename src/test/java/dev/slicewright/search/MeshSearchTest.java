@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.slicewright.formulation.MeshPacking;
 import dev.slicewright.formulation.PackingBruteForce;
 import dev.slicewright.formulation.PlacementModel;
-import dev.slicewright.formulation.RandomModels;
+import dev.slicewright.formulation.conformance.RandomModels;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.BitSet;
@@ -19,7 +19,7 @@ class MeshSearchTest {
   void agreesWithBruteForce() {
     int fit = 0;
     int asked = 0;
-    for (int seed = 0; seed < 3_000; seed++) {
+    for (int seed = 0; seed < 1_000; seed++) {
       PackingBruteForce.Question q = PackingBruteForce.random(seed);
       PlacementModel model = q.model(seed % 2 == 0);
       MeshPacking packing = MeshPacking.of(model, 0).orElse(null);
@@ -39,13 +39,13 @@ class MeshSearchTest {
         model.evaluate(chosen);
       }
     }
-    assertThat(asked).isGreaterThan(2_500);
+    assertThat(asked).isGreaterThan(800);
     assertThat(fit).isBetween(asked / 5, asked * 4 / 5);
   }
 
   @Test
   void eachDirectionAgreesWithBruteForceWithHardlyAnyMemory() {
-    for (int seed = 10_000; seed < 12_000; seed++) {
+    for (int seed = 10_000; seed < 10_600; seed++) {
       PackingBruteForce.Question q = PackingBruteForce.random(seed);
       boolean truth = q.fits();
       for (boolean turned : new boolean[] {false, true}) {
@@ -79,7 +79,7 @@ class MeshSearchTest {
   @Test
   void whatIsNeedlessChangesNoAnswer() {
     int dropped = 0;
-    for (int seed = 20_000; seed < 21_000; seed++) {
+    for (int seed = 20_000; seed < 20_500; seed++) {
       PackingBruteForce.Question q = PackingBruteForce.random(seed);
       PlacementModel model = q.model(true);
       MeshPacking packing = MeshPacking.of(model, 0).orElse(null);
@@ -90,7 +90,7 @@ class MeshSearchTest {
       dropped += needless.cardinality();
       assertThat(fits(model, needless, 0, new BitSet())).as("%d", seed).isEqualTo(q.fits());
     }
-    assertThat(dropped).isGreaterThan(1_000);
+    assertThat(dropped).isGreaterThan(500);
   }
 
   private static boolean fits(PlacementModel model, BitSet without, int item, BitSet taken) {

@@ -31,7 +31,7 @@ interface CpProgram {
    * @param start for each item a candidate or -1; anything else is left out
    * @return whether it was hinted in full
    */
-  boolean hint(int[] start);
+  boolean addHint(int[] start);
 
   /** Why a solution breaks the model or the held values, or empty. */
   String complaint(int[] chosen);

@@ -448,7 +448,7 @@ final class IntervalProgram implements CpProgram {
   }
 
   @Override
-  public boolean hint(int[] start) {
+  public boolean addHint(int[] start) {
     Map<Integer, Integer> wayOf = new HashMap<>();
     for (int w = 0; w < ways.size(); w++) {
       for (int c : ways.get(w).at.values()) {
@@ -460,7 +460,7 @@ final class IntervalProgram implements CpProgram {
     for (int i = 0; i < own.length; i++) {
       own[i] = wayOf.getOrDefault(sorted[i], -1);
     }
-    boolean whole = core.hint(own) && complaint(sorted).isEmpty();
+    boolean whole = core.addHint(own) && complaint(sorted).isEmpty();
     for (int c : sorted) {
       Integer w = wayOf.get(c);
       GridPlace at = c < 0 ? null : model.candidates().get(c).grid();
@@ -515,6 +515,6 @@ final class IntervalProgram implements CpProgram {
     } catch (InvalidInputException e) {
       return String.valueOf(e.getMessage());
     }
-    return CpSatProgram.heldComplaint(model, level, held, values);
+    return PlacementProgram.complaint(model, level, held, values);
   }
 }

@@ -53,7 +53,11 @@ final class WholeMesh {
       PlacementModel model,
       FormulationTask task,
       BiFunction<PlacementModel, FormulationTask, FormulationResult> solver) {
-    MeshPacking packing = MeshPacking.of(model, task.level()).orElse(null);
+    boolean over = task.cancel().isCancelled() || task.remainingNanos() == 0;
+    MeshPacking packing =
+        over || task.level() >= model.levels().size()
+            ? null
+            : MeshPacking.of(model, task.level()).orElse(null);
     if (packing == null) {
       return solver.apply(model, task);
     }

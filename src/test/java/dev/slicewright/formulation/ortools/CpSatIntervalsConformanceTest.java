@@ -1,9 +1,9 @@
 package dev.slicewright.formulation.ortools;
 
 import dev.slicewright.formulation.Formulation;
-import dev.slicewright.formulation.FormulationConformance;
 import dev.slicewright.formulation.PlacementModel;
-import dev.slicewright.formulation.RandomModels;
+import dev.slicewright.formulation.conformance.FormulationConformance;
+import dev.slicewright.formulation.conformance.RandomModels;
 
 class CpSatIntervalsConformanceTest extends FormulationConformance {
 
