@@ -3,6 +3,7 @@ package dev.slicewright.formulation;
 import dev.slicewright.InvalidInputException;
 import dev.slicewright.Problems;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.BitSet;
 import java.util.List;
 import java.util.Objects;
@@ -125,7 +126,43 @@ public final class PlacementModel {
       int sizeZ,
       boolean wrapX,
       boolean wrapY,
-      boolean wrapZ) {}
+      boolean wrapZ) {
+
+    /**
+     * The cells of a place.
+     *
+     * @param place a box that starts on this grid and is no longer than it, and leaves it only
+     *     where it wraps
+     * @return the model's cells, ascending, or none if the place is not such a box. O(n log n) for
+     *     n cells
+     */
+    public int[] cells(GridPlace place) {
+      if (!spans(place.x(), place.sizeX(), sizeX, wrapX)
+          || !spans(place.y(), place.sizeY(), sizeY, wrapY)
+          || !spans(place.z(), place.sizeZ(), sizeZ, wrapZ)) {
+        return new int[0];
+      }
+      int[] cells =
+          new int
+              [Math.multiplyExact(Math.multiplyExact(place.sizeX(), place.sizeY()), place.sizeZ())];
+      int n = 0;
+      for (int k = 0; k < place.sizeZ(); k++) {
+        int z = (place.z() + k) % sizeZ;
+        for (int j = 0; j < place.sizeY(); j++) {
+          int y = (place.y() + j) % sizeY;
+          for (int i = 0; i < place.sizeX(); i++) {
+            cells[n++] = firstCell + (place.x() + i) % sizeX + sizeX * (y + sizeY * z);
+          }
+        }
+      }
+      Arrays.sort(cells);
+      return cells;
+    }
+
+    private static boolean spans(int from, int size, int extent, boolean wrap) {
+      return from >= 0 && from < extent && size >= 1 && size <= (wrap ? extent : extent - from);
+    }
+  }
 
   /**
    * Items that are placed all or none. Immutable, safe to share. Its arrays must not be changed.

@@ -6,6 +6,8 @@ import dev.slicewright.fleet.RunningSlice;
 import dev.slicewright.formulation.ModelPrices;
 import dev.slicewright.formulation.PlacementModel;
 import dev.slicewright.formulation.PlacementModel.Candidate;
+import dev.slicewright.formulation.PlacementModel.Grid;
+import dev.slicewright.formulation.PlacementModel.GridPlace;
 import dev.slicewright.formulation.PlacementModel.Group;
 import dev.slicewright.formulation.PlacementModel.Item;
 import dev.slicewright.formulation.PlacementModel.Row;
@@ -28,6 +30,7 @@ import dev.slicewright.search.Limit;
 import dev.slicewright.search.PlacementSearch;
 import dev.slicewright.search.PodSpace;
 import dev.slicewright.search.Want;
+import dev.slicewright.topology.Axis;
 import dev.slicewright.topology.CubeId;
 import dev.slicewright.topology.Footprint;
 import dev.slicewright.topology.PartitionId;
@@ -340,6 +343,7 @@ final class ModelTranslation {
         return null;
       }
       findPools(deadUnits);
+      grids();
       rows();
       int[] firstItem = new int[in.demands.size()];
       for (int d = 0; d < in.demands.size(); d++) {
@@ -694,7 +698,15 @@ final class ModelTranslation {
               add(
                   new Meaning(owner, slice, choice, pod, f),
                   new Candidate(
-                      item, cells(pod, f), gains, terms, common, pod, domain, moves, null));
+                      item,
+                      cells(pod, f),
+                      gains,
+                      terms,
+                      common,
+                      pod,
+                      domain,
+                      moves,
+                      place(pod, f)));
             }
           });
     }
@@ -711,6 +723,42 @@ final class ModelTranslation {
         cells[i] += cellBase[pod];
       }
       return cells;
+    }
+
+    /** The place of a box on the grid of a pod of boxes, or null for anything else. */
+    private @Nullable GridPlace place(int pod, Footprint footprint) {
+      TpuTopology t = in.pods.get(pod).topology();
+      if (!(t.slicing() instanceof Slicing.TorusBoxes)
+          || !(footprint instanceof Footprint.Box box)) {
+        return null;
+      }
+      Shape tile = t.cellTile();
+      return new GridPlace(
+          box.origin().x() / tile.x(),
+          box.origin().y() / tile.y(),
+          box.origin().z() / tile.z(),
+          box.extents().x() / tile.x(),
+          box.extents().y() / tile.y(),
+          box.extents().z() / tile.z());
+    }
+
+    private void grids() {
+      for (int p = 0; p < in.pods.size(); p++) {
+        TpuTopology t = in.pods.get(p).topology();
+        if (t.slicing() instanceof Slicing.TorusBoxes) {
+          Shape grid = t.cellGrid();
+          b.grid(
+              new Grid(
+                  p,
+                  cellBase[p],
+                  grid.x(),
+                  grid.y(),
+                  grid.z(),
+                  t.wraps(Axis.X),
+                  t.wraps(Axis.Y),
+                  t.wraps(Axis.Z)));
+        }
+      }
     }
 
     // -------------------------------------------------------------- running slices
@@ -879,7 +927,7 @@ final class ModelTranslation {
               !loose ? pod : samePod ? beyond : beyond + s,
               loose ? beyond + s : domain(free, pod),
               false,
-              null));
+              loose ? null : place(pod, slice.footprint())));
     }
 
     private void moved(int item, int f, int s, Instance.Free free, RunningSlice slice, Goal goal) {
@@ -939,7 +987,7 @@ final class ModelTranslation {
                     pod,
                     domain(free, pod),
                     true,
-                    null));
+                    place(pod, where)));
           });
     }
 

@@ -10,6 +10,7 @@ import dev.slicewright.formulation.DiscoveredFormulations;
 import dev.slicewright.formulation.Formulation;
 import dev.slicewright.formulation.ProcessFormulation;
 import dev.slicewright.formulation.ortools.CpSatFormulation;
+import dev.slicewright.formulation.ortools.CpSatIntervalsFormulation;
 import dev.slicewright.plan.ObjectiveLevels;
 import dev.slicewright.plan.Plan;
 import dev.slicewright.request.PlanningRules;
@@ -55,8 +56,8 @@ public final class SlicePlanner {
   }
 
   /**
-   * A planner with the defaults: CP-SAT as formulation, no prices, as many workers as there are
-   * processors.
+   * A planner with the defaults: CP-SAT as formulation, beside it what is made for flat meshes; no
+   * prices; as many workers as there are processors.
    *
    * @return a new planner
    */
@@ -284,7 +285,11 @@ public final class SlicePlanner {
 
   /** Builds a {@link SlicePlanner}. Confined to one thread at a time. */
   public static final class Builder {
-    private List<Formulation> formulations = List.of(CpSatFormulation.create());
+    private List<Formulation> formulations =
+        List.of(
+            CpSatFormulation.create(),
+            CpSatIntervalsFormulation.create(),
+            MeshSearchFormulation.create());
     private CostTerms cost = CostTerms.DEFAULT;
     private int maxWorkers = Math.max(1, Runtime.getRuntime().availableProcessors());
     private boolean failOnRejection;
@@ -292,7 +297,8 @@ public final class SlicePlanner {
     private Builder() {}
 
     /**
-     * Sets the formulations, tried in this order; none at all leaves search and bounds.
+     * Sets the formulations, tried in this order, but that the built-in ones go by what a model
+     * asks; none at all leaves search and bounds.
      *
      * @param values the formulations
      * @return this

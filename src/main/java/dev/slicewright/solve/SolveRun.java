@@ -43,6 +43,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.BooleanSupplier;
@@ -95,6 +96,7 @@ final class SolveRun {
   private final Bounds.Bound[] proved;
   private final long[][] provedFor; // the earlier values for which each bound holds
   private final Map<Integer, Opinion> opinions = new HashMap<>(); // by level
+  private final Map<Integer, String> alone = new TreeMap<>(); // by level: who claimed an optimum
   private final @Nullable Long[] claimed;
   private final boolean repairs; // whether something broken may move
   private @Nullable PlacementSearch running;
@@ -550,11 +552,20 @@ final class SolveRun {
     if (t == null) {
       return;
     }
-    for (Formulation formulation : planner.formulations()) {
+    for (Formulation formulation : FormulationOrder.of(planner.formulations(), t.model())) {
       if (isDone() || stop.getAsBoolean()) {
-        return;
+        break;
       }
       formulate(t, formulation);
+    }
+    for (Map.Entry<Integer, String> claim : alone.entrySet()) {
+      int level = claim.getKey();
+      if (refresh(level).value() != values[level]) {
+        note(
+            claim.getValue()
+                + " claims an optimum that nothing else confirms, so it does not count as proved;"
+                + " give the planner a second formulation.");
+      }
     }
   }
 
@@ -624,11 +635,8 @@ final class SolveRun {
       return true;
     }
     opinions.put(level, new Opinion(before, optimum, name));
-    if (!Asker.isCpSat(formulation)) {
-      note(
-          name
-              + " claims an optimum that nothing else confirms, so it does not count as proved;"
-              + " give the planner a second formulation.");
+    if (!FormulationOrder.hasSecondSetting(formulation)) {
+      alone.put(level, name);
       return true;
     }
     FormulationResult second = asker.ask(formulation, t.model(), task(t, level, 1));

@@ -6,6 +6,7 @@ import dev.slicewright.formulation.FormulationTask;
 import dev.slicewright.formulation.PlacementModel;
 import java.util.Optional;
 import java.util.Set;
+import java.util.function.BiFunction;
 
 /**
  * Solves placement models with CP-SAT of OR-Tools, in this process. Safe for concurrent use.
@@ -122,6 +123,25 @@ public final class CpSatFormulation implements Formulation {
    */
   @Override
   public FormulationResult solve(PlacementModel model, FormulationTask task) {
-    return gate.solve(model, task, lingering -> new CpSatRun(model, task, lingering));
+    return solve(
+        model, task, (m, t) -> new CpSatProgram(m, ItemClasses.of(m), t.level(), t.held()));
+  }
+
+  /** Solves with a program that is written for the task. */
+  FormulationResult solve(
+      PlacementModel model,
+      FormulationTask task,
+      BiFunction<PlacementModel, FormulationTask, CpProgram> programs) {
+    return WholeMesh.solve(
+        model,
+        task,
+        (m, t) ->
+            gate.solve(
+                m, t, lingering -> new CpSatRun(m, t, () -> programs.apply(m, t), lingering)));
+  }
+
+  /** Why nothing can be solved at present, or empty. */
+  Optional<String> whyNotNow(FormulationTask task) {
+    return gate.whyNotNow(task);
   }
 }

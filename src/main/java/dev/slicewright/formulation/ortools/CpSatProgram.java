@@ -8,13 +8,14 @@ import com.google.ortools.sat.CpObjectiveProto;
 import com.google.ortools.sat.IntegerVariableProto;
 import com.google.ortools.sat.LinearConstraintProto;
 import com.google.ortools.sat.PartialVariableAssignment;
+import com.google.ortools.sat.SatParameters;
 import dev.slicewright.formulation.PlacementModel;
 
 /**
  * A {@link PlacementProgram} as a CP-SAT model, written straight into its protobuf. Confined to one
  * thread at a time.
  */
-final class CpSatProgram extends PlacementProgram {
+final class CpSatProgram extends PlacementProgram implements CpProgram {
 
   private static final IntegerVariableProto BOOLEAN =
       IntegerVariableProto.newBuilder().addDomain(0).addDomain(1).build();
@@ -32,7 +33,8 @@ final class CpSatProgram extends PlacementProgram {
     build();
   }
 
-  CpModel cpModel() {
+  @Override
+  public CpModel cpModel() {
     return cpModel;
   }
 
@@ -41,8 +43,8 @@ final class CpSatProgram extends PlacementProgram {
     return cpModel.model().toString();
   }
 
-  /** Adds a hint; returns whether it is a solution that keeps the held values. */
-  boolean addHint(int[] start) {
+  @Override
+  public boolean addHint(int[] start) {
     Hint hint = hint(start).orElse(null);
     if (hint == null) {
       return false;
@@ -52,6 +54,22 @@ final class CpSatProgram extends PlacementProgram {
       into.addVars(v).addValues(hint.values()[v]);
     }
     return hint.complete();
+  }
+
+  @Override
+  public void configure(SatParameters.Builder parameters, int variant) {
+    if (variant != 0) {
+      // Most wrong answers of CP-SAT came out of its presolve: the second opinion goes without.
+      parameters.setCpModelPresolve(false).setLinearizationLevel(2);
+    } else {
+      // Equal items are one already, and probing costs more than it gains on packing rows.
+      parameters.setCpModelProbingLevel(0).setSymmetryLevel(0);
+    }
+  }
+
+  @Override
+  boolean equations() {
+    return true;
   }
 
   @Override

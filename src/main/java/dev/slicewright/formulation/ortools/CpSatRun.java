@@ -13,6 +13,7 @@ import dev.slicewright.formulation.FormulationTask;
 import dev.slicewright.formulation.PlacementModel;
 import java.util.Locale;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /** One solve by CP-SAT. Safe for concurrent use; {@link #call()} is called once. */
@@ -32,16 +33,38 @@ final class CpSatRun extends NativeRun {
 
   private volatile @Nullable CpSolver solver;
 
+  private final Supplier<CpProgram> programs;
+
+  /** A run over candidates. */
   CpSatRun(PlacementModel model, FormulationTask task, AtomicInteger lingering) {
+    this(
+        model,
+        task,
+        () -> new CpSatProgram(model, ItemClasses.of(model), task.level(), task.held()),
+        lingering);
+  }
+
+  /**
+   * Prepares a run.
+   *
+   * @param programs writes the task on the model as a CP-SAT program; called once, on the solver's
+   *     thread; throws ArithmeticException if figures are too large
+   */
+  CpSatRun(
+      PlacementModel model,
+      FormulationTask task,
+      Supplier<CpProgram> programs,
+      AtomicInteger lingering) {
     super(model, task, "CP-SAT", "slicewright-cp-sat", lingering);
+    this.programs = programs;
   }
 
   @Override
   FormulationResult solve() {
-    CpSatProgram program;
+    CpProgram program;
     boolean hinted = false;
     try {
-      program = new CpSatProgram(model, ItemClasses.of(model), task.level(), task.held());
+      program = programs.get();
       int[] start = task.warmStart();
       if (start != null) {
         hinted = program.addHint(start);
@@ -72,7 +95,7 @@ final class CpSatRun extends NativeRun {
     }
   }
 
-  private void configure(SatParameters.Builder parameters, CpSatProgram program, double seconds) {
+  private void configure(SatParameters.Builder parameters, CpProgram program, double seconds) {
     Mode mode = task.budget().mode();
     int workers = program.variables() < SMALL_VARIABLES ? 1 : task.budget().workers();
     parameters
@@ -83,12 +106,8 @@ final class CpSatRun extends NativeRun {
     long seed = task.budget().seed();
     if (task.variant() != 0) {
       seed = seed * 0x9E3779B97F4A7C15L + 0x632BE59BD9B4E019L * task.variant();
-      // Most wrong answers of CP-SAT came out of its presolve: the second opinion goes without.
-      parameters.setCpModelPresolve(false).setLinearizationLevel(2);
-    } else {
-      // Equal items are one already, and probing costs more than it gains on packing rows.
-      parameters.setCpModelProbingLevel(0).setSymmetryLevel(0);
     }
+    program.configure(parameters, task.variant());
     parameters.setRandomSeed(Long.hashCode(seed) & Integer.MAX_VALUE);
     if (mode != Mode.FAST) {
       parameters.setMaxDeterministicTime(deterministicLimit());
@@ -126,9 +145,9 @@ final class CpSatRun extends NativeRun {
 
   /** Called from native threads, one at a time; throws nothing. */
   private final class Listener extends CpSolverSolutionCallback {
-    private final CpSatProgram program;
+    private final CpProgram program;
 
-    Listener(CpSatProgram program) {
+    Listener(CpProgram program) {
       this.program = program;
     }
 
@@ -142,7 +161,7 @@ final class CpSatRun extends NativeRun {
   }
 
   private FormulationResult read(
-      CpSatProgram program, CpSolverStatus status, CpSolverResponse response, boolean hinted) {
+      CpProgram program, CpSolverStatus status, CpSolverResponse response, boolean hinted) {
     String message =
         String.format(
             Locale.ROOT,
@@ -168,7 +187,7 @@ final class CpSatRun extends NativeRun {
   }
 
   private FormulationResult solution(
-      CpSatProgram program, CpSolverStatus status, CpSolverResponse response, String message) {
+      CpProgram program, CpSolverStatus status, CpSolverResponse response, String message) {
     int[] chosen = program.chosen(response::getSolution);
     String complaint = program.complaint(chosen);
     if (!complaint.isEmpty()) {

@@ -135,6 +135,11 @@ abstract class PlacementProgram {
   /** The variables, integers from 0; called last. */
   abstract void writeVariables(int[] upper, int count);
 
+  /** Whether cell rows are written as equations where nothing can be wasted. */
+  boolean equations() {
+    return false;
+  }
+
   // ---- building --------------------------------------------------------------------------------
 
   /**
@@ -144,20 +149,21 @@ abstract class PlacementProgram {
    * @throws ArithmeticException if a sum of magnitudes passes the limit
    */
   final void build() {
-    waysAndCells();
+    ways();
     Map<Integer, Integer> absence = tiedGroups();
+    cells(absence);
     Map<Integer, Integer> moved = moves();
     unions(absence, moved);
     closeRows();
     writeVariables(upper, variables);
   }
 
-  int variables() {
+  public int variables() {
     return variables;
   }
 
   /** Literals and terms in all constraints. */
-  long literals() {
+  public long literals() {
     return literals;
   }
 
@@ -188,17 +194,23 @@ abstract class PlacementProgram {
   }
 
   /** A bound of the level from a lower bound of the minimised, divided objective. */
-  long boundOfLevel(long innerLowerBound) {
+  public long boundOfLevel(long innerLowerBound) {
     long bound = Math.multiplyExact(innerLowerBound, objectiveDivisor);
     return model.levels().get(level).maximise() ? Math.negateExact(bound) : bound;
   }
 
-  boolean hasObjective() {
+  public boolean hasObjective() {
     return hasObjective;
   }
 
+  /** The variable that counts items placed as a candidate says. */
+  int variableOf(int candidate) {
+    int k = classes.classOfItem(model.candidates().get(candidate).item());
+    return firstOfClass[k] + classes.wayOfCandidate(candidate);
+  }
+
   /** The solution in terms of items. */
-  int[] chosen(IntToLongFunction value) {
+  public int[] chosen(IntToLongFunction value) {
     int[] chosen = new int[model.items().size()];
     Arrays.fill(chosen, -1);
     for (int k = 0; k < firstOfClass.length; k++) {
@@ -254,13 +266,18 @@ abstract class PlacementProgram {
   record Hint(long[] values, boolean complete) {}
 
   /** Why a solution breaks the model or the held values, or empty. */
-  String complaint(int[] chosen) {
+  public String complaint(int[] chosen) {
     long[] values;
     try {
       values = model.evaluate(chosen);
     } catch (InvalidInputException e) {
       return String.valueOf(e.getMessage());
     }
+    return complaint(model, level, held, values);
+  }
+
+  /** Which held value some values do not keep, or empty. */
+  static String complaint(PlacementModel model, int level, long[] held, long[] values) {
     for (int l = 0; l < level; l++) {
       boolean maximise = model.levels().get(l).maximise();
       if (maximise ? values[l] < held[l] : values[l] > held[l]) {
@@ -306,8 +323,8 @@ abstract class PlacementProgram {
     return firstOfClass[last] + classes.all().get(last).ways().length;
   }
 
-  /** Variables of all ways, their gains and terms, the loose classes' counts, the cell rows. */
-  private void waysAndCells() {
+  /** Variables of all ways, their gains and terms, the loose classes' counts. */
+  private void ways() {
     for (int k = 0; k < firstOfClass.length; k++) {
       ItemClass c = classes.all().get(k);
       Group group = model.groups().get(c.group());
@@ -335,7 +352,6 @@ abstract class PlacementProgram {
         looseCount(c, ways(k), model.groups().get(c.group()));
       }
     }
-    cells();
   }
 
   private int[] ways(int k) {
@@ -386,8 +402,14 @@ abstract class PlacementProgram {
 
   // ---- cells -----------------------------------------------------------------------------------
 
-  /** At most one way on each cell; rows that another row implies are left out. */
-  private void cells() {
+  /**
+   * At most one way on each cell; rows that another row implies are left out.
+   *
+   * <p>Where what must be placed needs all cells that anything can take, there is exactly one way
+   * on each; so it is with what is placed together or not at all, and then its absence counts as a
+   * way. Without these equations a perfect packing is far harder to find, or to rule out.
+   */
+  private void cells(Map<Integer, Integer> absence) {
     int[] sizes = new int[model.cellCount()];
     forEachCell((variable, cell) -> sizes[cell]++);
     int[][] byCell = new int[sizes.length][];
@@ -396,6 +418,9 @@ abstract class PlacementProgram {
       sizes[cell] = 0;
     }
     forEachCell((variable, cell) -> byCell[cell][sizes[cell]++] = variable);
+    if (equations() && exactCover(byCell, absence)) {
+      return;
+    }
 
     int[][] cellsOf = new int[variables][];
     int[] classOf = new int[variables];
@@ -423,6 +448,89 @@ abstract class PlacementProgram {
         atMostOne(row, new Origin(Kind.CELL, cell, 1));
       }
     }
+  }
+
+  /** Writes the rows as equations, if nothing can be wasted; returns whether it did. */
+  private boolean exactCover(int[][] byCell, Map<Integer, Integer> absence) {
+    long open = Arrays.stream(byCell).filter(row -> row.length > 0).count();
+    boolean[] forced = forced();
+    long must = 0; // cells that are needed in any case
+    Map<Integer, Long> together = new LinkedHashMap<>(); // and by absence variable, if not absent
+    for (int k = 0; k < firstOfClass.length; k++) {
+      ItemClass c = classes.all().get(k);
+      long needs =
+          c.size()
+              * Arrays.stream(c.ways())
+                  .mapToLong(way -> model.candidates().get(way).cells().length)
+                  .min()
+                  .orElse(0);
+      Integer absent = c.loose() ? null : absence.get(c.group());
+      boolean placed =
+          absent != null ? upper[absent] == 0 : model.groups().get(c.group()).mandatory();
+      if (placed || forced[k]) {
+        must += needs;
+      } else if (absent != null) {
+        together.merge(absent, needs, Long::sum);
+      }
+    }
+    if (must > open) {
+      linear(new Sum(), 1, 1); // 0 = 1
+    }
+    int unless = -1; // the absence of what needs all that is left
+    for (Map.Entry<Integer, Long> one : together.entrySet()) {
+      if (must + one.getValue() > open) {
+        boolOr(new int[] {one.getKey()});
+      } else if (must + one.getValue() == open) {
+        unless = one.getKey();
+      }
+    }
+    boolean always = must == open;
+    if (open == 0 || !always && unless < 0) {
+      return false;
+    }
+    Set<IntKey> seen = new HashSet<>();
+    for (int[] row : byCell) {
+      if (row.length == 0 || !seen.add(new IntKey(row))) {
+        continue;
+      }
+      if (always) {
+        exactlyOne(row);
+      } else {
+        atMostOne(row, TIE);
+        boolOr(append(row, unless));
+      }
+    }
+    return true;
+  }
+
+  /** Classes of which every item must be placed, since a held value is the most there is. */
+  private boolean[] forced() {
+    boolean[] forced = new boolean[firstOfClass.length];
+    for (int l = 0; l < level; l++) {
+      int at = l;
+      boolean other =
+          !model.levels().get(l).maximise()
+              || model.groups().stream()
+                  .anyMatch(
+                      g ->
+                          g.absentGain().length > 0 && g.absentGain()[at] > 0
+                              || g.movedGain().length > 0 && g.movedGain()[at] > 0);
+      if (other) {
+        continue;
+      }
+      long[] most = new long[forced.length];
+      long sum = 0; // stays below 2^62, as the model says
+      for (int k = 0; k < forced.length; k++) {
+        for (int way : classes.all().get(k).ways()) {
+          most[k] = Math.max(most[k], model.candidates().get(way).gains()[l]);
+        }
+        sum += most[k] * classes.all().get(k).size();
+      }
+      for (int k = 0; k < forced.length; k++) {
+        forced[k] |= sum - most[k] < held[l];
+      }
+    }
+    return forced;
   }
 
   private interface CellVisitor {

@@ -107,7 +107,8 @@ public abstract class FormulationConformance {
 
   // ---- models that it can take -----------------------------------------------------------------
 
-  private PlacementModel tiny(long seed) {
+  /** A tiny model, by default one of the kind that it says it takes. */
+  protected PlacementModel tiny(long seed) {
     return can(Capability.NEEDS_GRID) || seed % 8 == 7
         ? RandomModels.gridded(seed)
         : RandomModels.tiny(seed, can(Capability.SIDE_ROWS), can(Capability.GROUP_TIES));

@@ -11,6 +11,7 @@ import dev.slicewright.formulation.PlacementModel.Row;
 import dev.slicewright.formulation.PlacementModel.Term;
 import dev.slicewright.formulation.PlacementModel.Union;
 import java.util.ArrayList;
+import java.util.BitSet;
 import java.util.List;
 import java.util.Random;
 import java.util.function.IntFunction;
@@ -82,11 +83,144 @@ public final class RandomModels {
     return b.build();
   }
 
+  /**
+   * A tiny model of boxes on one or two flat grids: up to 4 items, many of them alike; some places
+   * are left out, some cells blocked.
+   *
+   * @param seed any
+   */
+  public static PlacementModel mesh(long seed) {
+    Random random = new Random(seed * 0x9E3779B97F4A7C15L + 1);
+    int levels = 1 + random.nextInt(3);
+    List<Level> objective = new ArrayList<>();
+    for (int l = 0; l < levels; l++) {
+      objective.add(new Level("level" + l, random.nextInt(3) > 0));
+    }
+    List<Grid> grids = new ArrayList<>();
+    int cells = random.nextInt(3);
+    for (int g = 0; g <= random.nextInt(2); g++) {
+      int w = 1 + random.nextInt(4);
+      int h = 1 + random.nextInt(3);
+      grids.add(new Grid(g, cells, w, h, 1, false, false, false));
+      cells += w * h;
+    }
+    PlacementModel.Builder b = PlacementModel.builder(cells, objective);
+    grids.forEach(b::grid);
+    int rows = random.nextInt(3);
+    for (int r = 0; r < rows; r++) {
+      b.row(new Row("row" + r, random.nextInt(12) - (random.nextInt(6) == 0 ? 6 : 0)));
+    }
+    int groups = 1 + random.nextInt(3);
+    int made = 0;
+    List<Template> templates = new ArrayList<>();
+    for (int k = 0; k < groups; k++) {
+      Group group =
+          random.nextInt(3) == 0 ? Group.wanted("g") : group(random, levels, rows, true, 1);
+      int g = b.group(group);
+      for (int n = 0; n <= random.nextInt(2) && made < 4; n++, made++) {
+        if (templates.isEmpty() || random.nextInt(2) == 0) {
+          templates.add(0, boxes(random, levels, rows, grids));
+        }
+        int item = b.item(new Item("item" + made, g));
+        templates.get(0).candidates().forEach(c -> b.candidate(with(item, c)));
+      }
+    }
+    if (rows > 0 && random.nextInt(3) == 0) {
+      b.union(new Union("union", new int[] {random.nextInt(groups)}, terms(random, rows)));
+    }
+    return b.build();
+  }
+
+  /** All or some places of one or two sizes. */
+  private static Template boxes(Random random, int levels, int rows, List<Grid> grids) {
+    List<Candidate> candidates = new ArrayList<>();
+    boolean mayMove = random.nextInt(4) == 0;
+    int leftOut = random.nextInt(3) * 3;
+    for (int size = 0; size <= random.nextInt(2); size++) {
+      int w = 1 + random.nextInt(3);
+      int h = 1 + random.nextInt(3);
+      for (Grid grid : grids) {
+        long[] gains = gains(random, levels, 1);
+        List<Term> terms = random.nextInt(2) == 0 ? List.of() : terms(random, rows);
+        int shape = random.nextInt(2);
+        int domain = random.nextInt(2);
+        for (int y = 0; y + h <= grid.sizeY(); y++) {
+          for (int x = 0; x + w <= grid.sizeX(); x++) {
+            if (random.nextInt(10) < leftOut) {
+              continue;
+            }
+            boolean own = random.nextInt(12) == 0;
+            GridPlace place = new GridPlace(x, y, 0, w, h, 1);
+            candidates.add(
+                new Candidate(
+                    0,
+                    grid.cells(place),
+                    own ? gains(random, levels, 1) : gains,
+                    terms,
+                    shape,
+                    grid.pod(),
+                    domain,
+                    mayMove && own,
+                    place));
+          }
+        }
+      }
+    }
+    return new Template(candidates);
+  }
+
+  /**
+   * A model that asks whether all boxes fit into one rectangle together.
+   *
+   * @param width cells along x
+   * @param height cells along y
+   * @param blocked cells that nothing may take
+   * @param mandatory whether they must; if not, all or none is a gang
+   * @param ways for each box its sizes, each {width, height}
+   */
+  public static PlacementModel packing(
+      int width, int height, BitSet blocked, boolean mandatory, List<int[][]> ways) {
+    PlacementModel.Builder b =
+        PlacementModel.builder(width * height, List.of(new Level("cells", true)));
+    Grid grid = new Grid(0, 0, width, height, 1, false, false, false);
+    b.grid(grid);
+    for (int[][] of : ways) {
+      Group group =
+          new Group(
+              "box",
+              mandatory ? -1 : 0,
+              mandatory,
+              false,
+              false,
+              false,
+              false,
+              0,
+              new long[0],
+              new long[0],
+              List.of());
+      int item = b.item(new Item("box", b.group(group)));
+      for (int[] size : of) {
+        for (int y = 0; y + size[1] <= height; y++) {
+          for (int x = 0; x + size[0] <= width; x++) {
+            GridPlace place = new GridPlace(x, y, 0, size[0], size[1], 1);
+            int[] cells = grid.cells(place);
+            if (IntStream.of(cells).noneMatch(blocked::get)) {
+              long gain = (long) of[0][0] * of[0][1];
+              b.candidate(
+                  new Candidate(item, cells, new long[] {gain}, List.of(), 0, 0, 0, false, place));
+            }
+          }
+        }
+      }
+    }
+    return b.build();
+  }
+
   private record Template(List<Candidate> candidates) {}
 
   private static Candidate with(int item, Candidate c) {
     return new Candidate(
-        item, c.cells(), c.gains(), c.terms(), c.shape(), c.pod(), c.domain(), c.moves(), null);
+        item, c.cells(), c.gains(), c.terms(), c.shape(), c.pod(), c.domain(), c.moves(), c.grid());
   }
 
   private static Template template(Random random, int levels, int rows, int cells, int scale) {
@@ -207,6 +341,7 @@ public final class RandomModels {
   public static PlacementModel line(int cells, int items, long seed) {
     Random random = new Random(seed);
     PlacementModel.Builder b = PlacementModel.builder(cells, List.of(new Level("chips", true)));
+    b.grid(new Grid(0, 0, cells, 1, 1, false, false, false));
     for (int i = 0; i < items; i++) {
       int size = 2 + random.nextInt(6);
       int item = b.item(new Item("item" + i, b.group(Group.wanted("group" + i))));
@@ -214,7 +349,16 @@ public final class RandomModels {
         int first = at;
         int[] taken = IntStream.range(0, size).map(k -> first + k).toArray();
         b.candidate(
-            new Candidate(item, taken, new long[] {4L * size}, List.of(), 0, 0, 0, false, null));
+            new Candidate(
+                item,
+                taken,
+                new long[] {4L * size},
+                List.of(),
+                0,
+                0,
+                0,
+                false,
+                new GridPlace(at, 0, 0, size, 1, 1)));
       }
     }
     return b.build();
