@@ -405,13 +405,26 @@ public final class PlacementSearch {
       }
       recreate(removed.keySet());
       int c = compare(value, before);
-      if (c < 0) {
+      if (c < 0 || isOverdrawn()) {
         undo(removed);
       } else if (c > 0) {
         improved.run();
       }
     }
     return rounds;
+  }
+
+  /**
+   * Whether a limit is broken: a demand whose own hold had made room is gone, and others that use
+   * this room are not.
+   */
+  private boolean isOverdrawn() {
+    for (int l = 0; credits != null && l < room.length; l++) {
+      if (room[l] < Math.min(0, limits.get(l).room())) {
+        return true;
+      }
+    }
+    return false;
   }
 
   private int[] podsInUse() {

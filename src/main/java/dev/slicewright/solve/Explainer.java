@@ -267,7 +267,9 @@ final class Explainer {
                   + " has exactly "
                   + chips(request.chips())
                   + ".";
-          nearest.addAll(near(t, request.chips()));
+          if (!stop.getAsBoolean()) {
+            nearest.addAll(near(t, request.chips()));
+          }
         }
         continue;
       }
@@ -276,7 +278,10 @@ final class Explainer {
         shapes |= no.isEmpty();
         if (!no.isEmpty() && why.isEmpty()) {
           why = no;
-          nearest.addAll(t.nearestLegalShapes(shape, 3));
+          // A large pod has a million shapes: the reason is known without looking through them.
+          if (!stop.getAsBoolean()) {
+            nearest.addAll(t.nearestLegalShapes(shape, 3));
+          }
         }
       }
     }
