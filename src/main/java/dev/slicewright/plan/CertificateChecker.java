@@ -41,9 +41,9 @@ import org.jspecify.annotations.Nullable;
  * <p>Every candidate is enumerated anew, never taken from a solver. Requests that differ in nothing
  * but their id are evaluated once. Ties that are neither priced nor within a group's joint choice
  * (spread of running requests, the torn gang of running ones, the disruption budget) are dropped,
- * which leaves a bound. Pods that are the same to all requests are looked into
- * until one has a place. O(pods + kinds of requests × shapes × (classes of pods + cells of those
- * looked into)); all pods where cells have prices or running slices may move.
+ * which leaves a bound. Pods that are the same to all requests are looked into until one has a
+ * place. O(pods + kinds of requests × shapes × (classes of pods + cells of those looked into)); all
+ * pods where cells have prices or running slices may move.
  */
 final class CertificateChecker implements BoundChecker {
 
@@ -472,8 +472,7 @@ final class CertificateChecker implements BoundChecker {
     private long pathCost(SliceRequest request, int at, Shape shape) {
       long sum = 0;
       for (int i = 0; i < branchPrices.length; i++) {
-        if (branchPrices[i] != 0
-            && path.get(i).row().counts(request, pods.get(at).id(), shape)) {
+        if (branchPrices[i] != 0 && path.get(i).row().counts(request, pods.get(at).id(), shape)) {
           sum =
               path.get(i).above()
                   ? subtractExact(sum, branchPrices[i])
@@ -485,8 +484,8 @@ final class CertificateChecker implements BoundChecker {
 
     /**
      * Puts pods into classes that are the same to every wanted request: topology, labels that
-     * anything selects by, price and rows. One whose cells have prices, or
-     * of which a step speaks, is a class of its own.
+     * anything selects by, price and rows. One whose cells have prices, or of which a step speaks,
+     * is a class of its own.
      */
     private void group() {
       Set<String> branched = new HashSet<>(); // a step speaks of the pod

@@ -421,7 +421,7 @@ public final class PlacementSearch {
       }
       recreate(removed.keySet());
       int c = compare(value, before);
-      if (c < 0 && !isAccepted(before)) {
+      if (isOverdrawn() || c < 0 && !isAccepted(before)) {
         undo(removed);
       } else if (compare(value, bestValue) > 0) {
         keepBest();
@@ -466,6 +466,19 @@ public final class PlacementSearch {
       }
     }
     return least == Integer.MAX_VALUE ? 1 : least;
+  }
+
+  /**
+   * Whether a limit is broken: a demand whose own hold had made room is gone, and others that use
+   * this room are not.
+   */
+  private boolean isOverdrawn() {
+    for (int l = 0; credits != null && l < room.length; l++) {
+      if (room[l] < Math.min(0, limits.get(l).room())) {
+        return true;
+      }
+    }
+    return false;
   }
 
   private int[] podsInUse() {

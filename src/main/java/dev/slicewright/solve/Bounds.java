@@ -50,12 +50,14 @@ final class Bounds {
   /** The certificates of a level, and its bound for given values of the earlier ones. */
   private static final class Known {
     final Bound trivial;
-    long @Nullable [] earlier; // for which best and tried hold
+    long @Nullable [] earlier; // values for which, up to this level, best and tried hold
     Bound best;
     int tried; // certificates so far
     int evaluated; // certificates that the checker knows: other values cost next to nothing
     long slowestNanos; // of evaluating one
     @Nullable Certificate found; // the best that was offered
+    @Nullable Bound cases; // the best that cases gave
+    long @Nullable [] treeFor; // values for which they hold
     long leafNanos; // of evaluating one case
     long treeNanos; // of evaluating the best cases
     @Nullable List<Certificate> certificates; // made when the trivial bound does not settle it
@@ -69,6 +71,7 @@ final class Bounds {
   private final Map<Integer, Known> known = new HashMap<>();
   private @Nullable BoundChecker checker; // made when first asked
   private long checkerNanos;
+  private @Nullable Map<Long, Long> wantedChips; // by priority, made when first asked
   private final Map<CellPrices, CellPrices> interned = new HashMap<>();
 
   private static final long UNIT = Certificate.UNIT;
@@ -108,17 +111,27 @@ final class Bounds {
    * before counts.
    *
    * @param l the level
-   * @param values the values held at earlier levels, and this level's own value
+   * @param values the values held at earlier levels, and this level's own value; kept, so not to be
+   *     changed
    */
   synchronized Bound bound(int l, long[] values) {
-    long[] earlier = Arrays.copyOf(values, l);
     Known k = known.computeIfAbsent(l, i -> new Known(trivial(in.levels.get(i))));
-    if (!Arrays.equals(k.earlier, earlier)) {
-      k.earlier = earlier;
+    long[] earlier = k.earlier;
+    if (earlier == null || earlier != values && !Arrays.equals(earlier, 0, l, values, 0, l)) {
+      k.earlier = values;
       k.best = k.trivial;
       k.tried = 0;
       if (k.found != null) {
         k.best = better(l, values, k.best, k.found); // evaluated before, so next to free
+      }
+      // Cases hold for the values they were made for: a listener may have asked for others since.
+      long[] treeFor = k.treeFor;
+      Bound cases = k.cases;
+      if (cases != null
+          && treeFor != null
+          && Arrays.equals(treeFor, 0, l, values, 0, l)
+          && cases.value() < k.best.value()) {
+        k.best = cases;
       }
     }
     if (k.certificates == null && k.best.value() != values[l] && !stop.getAsBoolean()) {
@@ -170,6 +183,8 @@ final class Bounds {
     if (bound < bound(l, values).value()) {
       Known k = Objects.requireNonNull(known.get(l));
       k.best = new Bound(bound, new Proof.Branched(tree));
+      k.cases = k.best;
+      k.treeFor = values;
       k.treeNanos = k.leafNanos * tree.leaves();
     }
   }
@@ -203,19 +218,26 @@ final class Bounds {
         quota ? RowKind.QUOTA : RowKind.RESERVED, "", quota ? limit : limit - quotas, false, price);
   }
 
+  /** The chips that are asked for, by priority. */
+  private Map<Long, Long> wanted() {
+    Map<Long, Long> sums = wantedChips;
+    if (sums == null) {
+      sums = new HashMap<>();
+      for (Demand demand : in.demands) {
+        long chips =
+            Math.multiplyExact(
+                ObjectiveLevels.mostCounted(demand.request()), (long) demand.request().slices());
+        sums.merge(demand.request().priority(), chips, Math::addExact);
+      }
+      wantedChips = sums;
+    }
+    return sums;
+  }
+
   private Bound trivial(Level level) {
     long sum = 0;
     if (level.kind() == Level.Kind.PLACED) {
-      for (Demand demand : in.demands) {
-        if (demand.request().priority() == level.priority()) {
-          sum =
-              Math.addExact(
-                  sum,
-                  Math.multiplyExact(
-                      ObjectiveLevels.mostCounted(demand.request()),
-                      (long) demand.request().slices()));
-        }
-      }
+      sum = wanted().getOrDefault(level.priority(), 0L);
     } else if (level.kind() == Level.Kind.KEPT) {
       sum = in.pinnedKept.getOrDefault(level.priority(), 0L);
       for (Instance.Free free : in.free) {

@@ -30,6 +30,7 @@ import dev.slicewright.topology.Slicing;
 import dev.slicewright.topology.TpuTopology;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.BitSet;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.IdentityHashMap;
@@ -77,6 +78,10 @@ final class Explainer {
     this.stopped = stopped;
     this.proved = proved;
     this.stop = stop;
+    this.free = new long[in.pods.size()];
+    this.freeHealthy = new long[in.pods.size()];
+    Arrays.fill(free, -1);
+    Arrays.fill(freeHealthy, -1);
   }
 
   private final Map<List<Object>, Unplaced> memo = new HashMap<>();
@@ -269,7 +274,9 @@ final class Explainer {
                   + " has exactly "
                   + chips(request.chips())
                   + ".";
-          nearest.addAll(near(t, request.chips()));
+          if (!stop.getAsBoolean()) {
+            nearest.addAll(near(t, request.chips()));
+          }
         }
         continue;
       }
@@ -278,7 +285,10 @@ final class Explainer {
         shapes |= no.isEmpty();
         if (!no.isEmpty() && why.isEmpty()) {
           why = no;
-          nearest.addAll(t.nearestLegalShapes(shape, 3));
+          // A large pod has a million shapes: the reason is known without looking through them.
+          if (!stop.getAsBoolean()) {
+            nearest.addAll(t.nearestLegalShapes(shape, 3));
+          }
         }
       }
     }
@@ -522,13 +532,30 @@ final class Explainer {
 
   // ---------------------------------------------------------------- room
 
+  private final long[] free; // by pod, for requests without holds; -1 where not counted yet
+  private final long[] freeHealthy; // the same for those that want healthy parts
+
   private long freeChips(int d) {
     Demand demand = in.demands.get(d);
-    Set<Integer> seen = new TreeSet<>();
-    demand.choices().forEach(c -> java.util.Arrays.stream(c.pods()).forEach(seen::add));
+    SliceRequest request = demand.request();
+    BitSet seen = new BitSet(in.pods.size());
+    for (Choice choice : demand.choices()) {
+      for (int p : choice.pods()) {
+        seen.set(p);
+      }
+    }
+    boolean holds = !in.fleet.holdsOf(request.id()).isEmpty();
+    long[] known = request.healthyOnly() ? freeHealthy : free;
     long sum = 0;
-    for (int p : seen) {
-      sum += freeChips(in.pods.get(p), demand.request(), in.pods.get(p).busy());
+    for (int p = seen.nextSetBit(0); p >= 0; p = seen.nextSetBit(p + 1)) {
+      if (holds) {
+        sum += freeChips(in.pods.get(p), request, in.pods.get(p).busy());
+        continue;
+      }
+      if (known[p] < 0) {
+        known[p] = freeChips(in.pods.get(p), request, in.pods.get(p).busy());
+      }
+      sum += known[p];
     }
     return sum;
   }

@@ -92,9 +92,9 @@ final class SolveRun {
   private final Thread owner = Thread.currentThread();
   private final Asker asker;
   private Solution best;
-  private long[] values;
+  private long[] values; // replaced, never changed
   private final Bounds.Bound[] proved;
-  private final long[][] provedFor; // the earlier values for which each bound holds
+  private final long[][] provedFor; // the values, of earlier levels, for which each bound holds
   private final Map<Integer, Opinion> opinions = new HashMap<>(); // by level
   private final Map<Integer, String> alone = new TreeMap<>(); // by level: who claimed an optimum
   private final @Nullable Long[] claimed;
@@ -465,7 +465,7 @@ final class SolveRun {
   /** The bound of a level; a known one counts only as long as the earlier values are the same. */
   private Bounds.Bound refresh(int l) {
     Bounds.Bound known = proved[l];
-    if (known != null && Arrays.equals(provedFor[l], before(l))) {
+    if (known != null && isFor(provedFor[l], l)) {
       if (known.value() == values[l]) {
         return known;
       }
@@ -481,8 +481,13 @@ final class SolveRun {
 
   private Bounds.Bound prove(int l, Bounds.Bound bound) {
     proved[l] = bound;
-    provedFor[l] = before(l);
+    provedFor[l] = values;
     return bound;
+  }
+
+  /** Whether the values of the levels before one are those in hand. */
+  private boolean isFor(long[] of, int l) {
+    return of == values || Arrays.equals(of, 0, l, values, 0, l);
   }
 
   /** The values of the levels before one. */
