@@ -81,9 +81,10 @@ class ArchitectureTest {
     floor("cost", "fleet");
     floor("plan", "cost");
     floor("formulation", "");
+    floor("formulation.files", "formulation");
     floor("formulation.ortools", "formulation");
     floor("search", "plan", "formulation");
-    floor("solve", "search", "formulation.ortools");
+    floor("solve", "search", "formulation.ortools", "formulation.files");
     floor("report", "solve");
   }
 
@@ -188,6 +189,8 @@ class ArchitectureTest {
         planted(
             "arrows", in("formulation", "dev.slicewright.formulation.ortools.CpSatFormulation x;")),
         planted("arrows", in("formulation.ortools", "dev.slicewright.fleet.Fleet x;")),
+        planted("arrows", in("formulation.files", "dev.slicewright.topology.Shape x;")),
+        planted("arrows", in("search", "dev.slicewright.formulation.files.ModelFile x;")),
         planted("arrows", in("search", "dev.slicewright.formulation.ortools.CpSatFormulation x;")),
         planted("arrows", in("search", "dev.slicewright.solve.SlicePlanner x;")),
         planted("arrows", in("solve", "dev.slicewright.report.PodPicture x;")),

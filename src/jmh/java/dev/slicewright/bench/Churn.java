@@ -36,25 +36,22 @@ public final class Churn {
     /** F: the first free origin (x fastest) of a random orientation, the others if it has none. */
     FIRST_FIT,
     /** S: a random free origin of all orientations; nobody's scheduler, but what scatters most. */
-    SCATTER
+    SCATTER,
+    /**
+     * C: of all free origins and orientations one with the least exposed surface, that is with the
+     * fewest free cells that touch it; ties at random.
+     */
+    LEAST_EXPOSED
   }
 
-  /** The shapes that the figures speak of. */
-  private static final List<Shape> SHAPES =
-      List.of(
-          Shape.of(2, 2, 1),
-          Shape.of(2, 2, 2),
-          Shape.of(2, 2, 4),
-          Shape.of(2, 4, 4),
-          Shape.of(4, 4, 4),
-          Shape.of(4, 4, 8),
-          Shape.of(4, 8, 8),
-          Shape.of(8, 8, 8));
+  /** The eight mixed shapes of the first figures. */
+  static final List<Shape> SHAPES = Mix.TORUS.shapes().subList(0, 8);
 
-  private static final int[] SHARES = {15, 10, 12, 13, 22, 15, 8, 5};
+  private static final Mix EIGHT = new Mix(SHAPES, new int[] {15, 10, 12, 13, 22, 15, 8, 5});
 
   private final TpuTopology topology;
   private final Rule rule;
+  private final Mix mix;
   private final SplittableRandom random;
   private final BitSet busy = new BitSet();
   private final List<Placed> placed = new ArrayList<>();
@@ -63,9 +60,10 @@ public final class Churn {
 
   private record Placed(int number, Shape shape, Footprint.Box box) {}
 
-  private Churn(TpuTopology topology, Rule rule, long seed) {
+  private Churn(TpuTopology topology, Rule rule, Mix mix, long seed) {
     this.topology = topology;
     this.rule = rule;
+    this.mix = mix;
     this.random = new SplittableRandom(seed);
   }
 
@@ -93,7 +91,12 @@ public final class Churn {
    * @return a fleet of the pod {@value #POD}
    */
   public static Fleet fleet(TpuTopology topology, double load, long seed, Rule rule, int events) {
-    Churn churn = new Churn(topology, rule, seed);
+    return fleet(topology, load, seed, rule, events, EIGHT);
+  }
+
+  /** A fleet after a number of events with shapes of a mix. */
+  static Fleet fleet(TpuTopology topology, double load, long seed, Rule rule, int events, Mix mix) {
+    Churn churn = new Churn(topology, rule, mix, seed);
     for (int i = 0; i < events; i++) {
       churn.event(load);
     }
@@ -118,18 +121,23 @@ public final class Churn {
    * @return the shape, ascending but for 2x2x1
    */
   public static Shape draw(SplittableRandom random) {
-    int at = random.nextInt(100);
-    int i = 0;
-    for (; at >= SHARES[i]; i++) {
-      at -= SHARES[i];
-    }
-    return SHAPES.get(i);
+    return EIGHT.draw(random);
+  }
+
+  /** The chips of a drawn shape, on average. */
+  static double meanChips() {
+    return EIGHT.meanChips();
   }
 
   private void event(double load) {
     if (busyCells < load * topology.cellCount()) {
-      Shape shape = draw(random);
-      Footprint.Box box = rule == Rule.FIRST_FIT ? first(shape) : scattered(shape);
+      Shape shape = mix.draw(random);
+      Footprint.Box box =
+          switch (rule) {
+            case FIRST_FIT -> first(shape);
+            case SCATTER -> scattered(shape);
+            case LEAST_EXPOSED -> snug(shape);
+          };
       if (box != null) {
         for (int cell : topology.cells(box)) {
           busy.set(cell);
@@ -177,16 +185,51 @@ public final class Churn {
   }
 
   private Footprint.Box scattered(Shape shape) {
-    List<Footprint.Box> free = new ArrayList<>();
-    for (Shape extents : turns(shape)) {
-      for (int cell = 0; cell < topology.cellCount(); cell++) {
-        Footprint.Box box = new Footprint.Box(topology.originOfCell(cell), extents);
-        if (isFree(box)) {
-          free.add(box);
+    return ofLeast(shape, false);
+  }
+
+  private Footprint.Box snug(Shape shape) {
+    return ofLeast(shape, true);
+  }
+
+  /** A random one of all free places, or of those that expose least. */
+  private Footprint.Box ofLeast(Shape shape, boolean expose) {
+    BoxSums sums = new BoxSums(topology, busy);
+    Shape grid = topology.cellGrid();
+    Shape tile = topology.cellTile();
+    List<Shape> extents = new ArrayList<>();
+    List<Integer> cells = new ArrayList<>();
+    int least = Integer.MAX_VALUE;
+    for (Shape turn : turns(shape)) {
+      int dx = turn.x() / tile.x();
+      int dy = turn.y() / tile.y();
+      int dz = turn.z() / tile.z();
+      int cell = 0;
+      for (int z = 0; z < grid.z(); z++) {
+        for (int y = 0; y < grid.y(); y++) {
+          for (int x = 0; x < grid.x(); x++, cell++) {
+            if (!sums.isInside(x, y, z, dx, dy, dz) || sums.busyIn(x, y, z, dx, dy, dz) > 0) {
+              continue;
+            }
+            int exposed = expose ? sums.exposed(x, y, z, dx, dy, dz, least) : least;
+            if (exposed < least) {
+              least = exposed;
+              cells.clear();
+              extents.clear();
+            }
+            if (exposed == least) {
+              cells.add(cell);
+              extents.add(turn);
+            }
+          }
         }
       }
     }
-    return free.isEmpty() ? null : free.get(random.nextInt(free.size()));
+    if (cells.isEmpty()) {
+      return null;
+    }
+    int chosen = random.nextInt(cells.size());
+    return new Footprint.Box(topology.originOfCell(cells.get(chosen)), extents.get(chosen));
   }
 
   private boolean isFree(Footprint.Box box) {

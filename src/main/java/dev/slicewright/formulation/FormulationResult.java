@@ -12,9 +12,30 @@ import org.jspecify.annotations.Nullable;
  * @param chosen the best solution, for each item the index of its candidate or -1, or null
  * @param bound the claimed bound of the optimised level, or null
  * @param message the solver's own words, for people
+ * @param prices what proves a bound, or null; {@link PlacementModel#certifiedBound} recomputes it
+ * @param limit which limit ended it
  */
 public record FormulationResult(
-    Status status, int @Nullable [] chosen, @Nullable Long bound, String message) {
+    Status status,
+    int @Nullable [] chosen,
+    @Nullable Long bound,
+    String message,
+    @Nullable ModelPrices prices,
+    Limit limit) {
+
+  /** What ended a solve before it was done. Immutable, safe to share. */
+  public enum Limit {
+    /** Nothing, or nothing that is known. */
+    NONE,
+    /** The deadline. */
+    TIME,
+    /** A limit of work, deterministic. */
+    WORK,
+    /** A limit of memory. */
+    MEMORY,
+    /** The size of the model. */
+    SIZE
+  }
 
   /** What a solver claims. Immutable, safe to share. */
   public enum Status {
@@ -36,9 +57,42 @@ public record FormulationResult(
   public FormulationResult {
     Objects.requireNonNull(status, "status");
     Objects.requireNonNull(message, "message");
+    Objects.requireNonNull(limit, "limit");
     if ((status == Status.OPTIMAL || status == Status.FEASIBLE) && chosen == null) {
       throw new IllegalArgumentException(status + " needs a solution.");
     }
+  }
+
+  /**
+   * A result without prices, ended by no limit that is known.
+   *
+   * @param status what it claims
+   * @param chosen the best solution, or null
+   * @param bound the claimed bound of the optimised level, or null
+   * @param message the solver's own words, for people
+   */
+  public FormulationResult(
+      Status status, int @Nullable [] chosen, @Nullable Long bound, String message) {
+    this(status, chosen, bound, message, null, Limit.NONE);
+  }
+
+  /**
+   * This result, ended by a limit.
+   *
+   * @param by which
+   * @return the same with the limit
+   */
+  public FormulationResult endedBy(Limit by) {
+    return new FormulationResult(status, chosen, bound, message, prices, by);
+  }
+
+  /**
+   * Prices that prove a bound of the optimised level.
+   *
+   * @return what {@link PlacementModel#certifiedBound} takes, or empty
+   */
+  public Optional<ModelPrices> evidence() {
+    return Optional.ofNullable(prices);
   }
 
   /**

@@ -3,8 +3,10 @@ package dev.slicewright.formulation;
 import dev.slicewright.InvalidInputException;
 import dev.slicewright.Problems;
 import java.util.ArrayList;
+import java.util.BitSet;
 import java.util.List;
 import java.util.Objects;
+import java.util.OptionalLong;
 
 /**
  * Items that want candidates, cells that hold one candidate each, rows that limit sums, and ranked
@@ -195,6 +197,22 @@ public final class PlacementModel {
     this.cellCount = b.cellCount;
   }
 
+  private PlacementModel(PlacementModel m, List<Candidate> candidates) {
+    this.levels = m.levels;
+    this.items = m.items;
+    this.groups = m.groups;
+    this.candidates = List.copyOf(candidates);
+    this.rows = m.rows;
+    this.unions = m.unions;
+    this.grids = m.grids;
+    this.cellCount = m.cellCount;
+  }
+
+  /** The same with some of its candidates. */
+  PlacementModel with(List<Candidate> some) {
+    return new PlacementModel(this, some);
+  }
+
   /**
    * A builder of an empty model.
    *
@@ -287,6 +305,75 @@ public final class PlacementModel {
    */
   public long[] evaluate(int[] chosen) {
     return ModelEvaluation.evaluate(this, chosen);
+  }
+
+  /**
+   * The bound of a level that prices prove, recomputed in exact integer arithmetic: no solution
+   * that keeps the held values passes it. It holds whatever the prices, by weak duality, and is
+   * rounded towards the values by what all gains of the level have in common.
+   *
+   * @param level the level
+   * @param held the value that each earlier level must at least keep (at most, where it is
+   *     minimised); its length is {@code level}
+   * @param prices prices that fit this model and level
+   * @return at least the optimum of a maximised level, at most that of a minimised one; empty if
+   *     the arithmetic overflows, or a mandatory group has no candidates to choose from, so that
+   *     there is no solution. O(n log n) for n cells, gains and terms in the candidates
+   * @throws IllegalArgumentException if a length does not fit
+   */
+  public OptionalLong certifiedBound(int level, long[] held, ModelPrices prices) {
+    try {
+      PricedModel priced = new PricedModel(this, level, held, prices);
+      return priced.impossible() ? OptionalLong.empty() : OptionalLong.of(priced.bound());
+    } catch (ArithmeticException e) {
+      return OptionalLong.empty();
+    }
+  }
+
+  /**
+   * This model without the candidates that, as prices prove in exact integer arithmetic, no
+   * solution has that is better than the incumbent at a level (reduced-cost fixing). The incumbent
+   * stays a solution, so the optimum of that level stays what it is.
+   *
+   * @param level the level
+   * @param held the values held at earlier levels; its length is {@code level}
+   * @param prices prices that fit this model and level; the better the bound they prove, the more
+   *     goes
+   * @param incumbent a solution that keeps the held values: for each item the index of its
+   *     candidate or -1
+   * @return the smaller model; the same model where the arithmetic overflows. O(n log n) for n
+   *     cells, gains and terms in the candidates
+   * @throws IllegalArgumentException if a length does not fit or the incumbent does not keep the
+   *     held values
+   * @throws InvalidInputException if the incumbent is no solution
+   */
+  public ReducedModel reduced(int level, long[] held, ModelPrices prices, int[] incumbent) {
+    long[] values = evaluate(incumbent);
+    for (int l = 0; l < level; l++) {
+      if (levels.get(l).maximise() ? values[l] < held[l] : values[l] > held[l]) {
+        throw new IllegalArgumentException(
+            "Expected an incumbent that keeps level "
+                + l
+                + " at "
+                + held[l]
+                + ", but it has "
+                + values[l]
+                + ".");
+      }
+    }
+    BitSet useless;
+    try {
+      PricedModel priced = new PricedModel(this, level, held, prices);
+      useless = priced.impossible() ? new BitSet() : priced.useless(values[level]);
+    } catch (ArithmeticException e) {
+      useless = new BitSet();
+    }
+    for (int c : incumbent) {
+      if (c >= 0) {
+        useless.clear(c);
+      }
+    }
+    return new ReducedModel(this, useless);
   }
 
   @Override

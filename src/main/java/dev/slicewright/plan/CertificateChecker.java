@@ -41,11 +41,11 @@ import org.jspecify.annotations.Nullable;
  * <p>Every candidate is enumerated anew, never taken from a solver. Requests that differ in nothing
  * but their id are evaluated once. Ties that are neither priced nor within a group's joint choice
  * (spread of running requests, the torn gang of running ones, the disruption budget) are dropped,
- * which leaves a bound. Pods that are the same to all requests are looked into until one has a
- * place. O(pods + kinds of requests × shapes × (classes of pods + cells of those looked into)); all
- * pods where cells have prices or running slices may move.
+ * which leaves a bound. Pods that are the same to all requests are looked into
+ * until one has a place. O(pods + kinds of requests × shapes × (classes of pods + cells of those
+ * looked into)); all pods where cells have prices or running slices may move.
  */
-final class CertificateChecker {
+final class CertificateChecker implements BoundChecker {
 
   private final Fleet fleet;
   private final List<SliceRequest> requests;
@@ -58,15 +58,18 @@ final class CertificateChecker {
   private final Map<String, Integer> roomOf = new HashMap<>();
   private final Map<String, List<RunningSlice>> mayGo = new HashMap<>(); // by pod
   private final Set<String> items = new HashSet<>();
-  private final int[] kindOf; // by request
-  private final List<SliceRequest> kinds = new ArrayList<>(); // one of each
   private final Set<String> labels = new TreeSet<>(); // those that anything selects by
   private final Set<List<Object>> evenSizes = new HashSet<>(); // topologies and sizes of tree rows
   private final RuleLimits limits;
   private final Set<String> withHold = new HashSet<>();
   private final Map<OptionKey, List<Shape>> options = new HashMap<>();
-  private final Map<Certificate, Evaluation> evaluations = new IdentityHashMap<>();
-  private final Map<Cheapest, Long> cheapest = new HashMap<>();
+  private final Map<Certificate, Sum> known = new IdentityHashMap<>();
+  private final Map<Cheapest, Long> cheapestUnpriced = new HashMap<>();
+  private final RecentPrices<Map<Cheapest, Long>> cheapest = new RecentPrices<>(1L << 22);
+  private final RecentPrices<BoxSums> sums = new RecentPrices<>(1L << 17);
+  private final List<SliceRequest> kinds = new ArrayList<>(); // one request of each
+  private final int[] kindOf; // by request
+  private final long[] trivial; // by level
 
   private record OptionKey(TpuTopology topology, long chips) {}
 
@@ -123,25 +126,10 @@ final class CertificateChecker {
     this.standing = standing;
     this.levels = levels;
     this.limits = RuleLimits.of(fleet, requests, rules, standing);
-    this.kindOf = new int[requests.size()];
-    for (Hold hold : fleet.holds()) {
-      withHold.add(hold.request());
-    }
-    Map<Kind, Integer> known = new HashMap<>();
-    for (int r = 0; r < kindOf.length; r++) {
-      SliceRequest request = requests.get(r);
+    for (SliceRequest request : requests) {
       items.add(request.id());
       labels.addAll(request.requiredLabels().keySet());
       labels.addAll(request.forbiddenLabels().keySet());
-      Integer kind = withHold.contains(request.id()) ? null : known.get(new Kind(request));
-      if (kind == null) {
-        kind = kinds.size();
-        kinds.add(request);
-        if (!withHold.contains(request.id())) {
-          known.put(new Kind(request), kind);
-        }
-      }
-      kindOf[r] = kind;
     }
     rules.reserved().forEach(r -> labels.addAll(r.podLabels().keySet()));
     for (Standing.Group group : standing.groups) {
@@ -149,6 +137,26 @@ final class CertificateChecker {
       for (RunningSlice slice : group.slices()) {
         mayGo.computeIfAbsent(slice.pod(), p -> new ArrayList<>()).add(slice);
       }
+    }
+    for (Hold hold : fleet.holds()) {
+      withHold.add(hold.request());
+    }
+    this.kindOf = new int[requests.size()];
+    Map<Kind, Integer> byKind = new HashMap<>();
+    for (int i = 0; i < kindOf.length; i++) {
+      SliceRequest request = requests.get(i);
+      Integer same =
+          withHold.contains(request.id())
+              ? null
+              : byKind.putIfAbsent(new Kind(request), kinds.size());
+      kindOf[i] = same == null ? kinds.size() : same;
+      if (same == null) {
+        kinds.add(request);
+      }
+    }
+    this.trivial = new long[levels.size()];
+    for (int i = 0; i < trivial.length; i++) {
+      trivial[i] = Verification.trivialBound(standing, requests, levels.get(i));
     }
     this.pods = List.copyOf(fleet.pods());
     this.rooms = new Room[pods.size()];
@@ -190,47 +198,77 @@ final class CertificateChecker {
     return boxes ? pod.room().freeCells() < cells : pod.room().smallestFreePartition(cells) == 0;
   }
 
-  /**
-   * The bound, rounded towards the value; never weaker than the trivial one.
-   *
-   * @param values the plan's values, at least those of the levels before the certificate's
-   * @throws IllegalArgumentException if the certificate is malformed
-   * @throws ArithmeticException on overflow
-   */
-  long bound(Certificate certificate, long[] values) {
-    if (certificate.level() < 0 || certificate.level() >= levels.size()) {
-      throw new IllegalArgumentException("there is no level " + certificate.level());
+  @Override
+  public long bound(Certificate certificate, long[] values) {
+    Sum sum = known.get(certificate);
+    if (sum == null) {
+      sum = new Evaluation(certificate, List.of(), new long[0]).run();
+      known.put(certificate, sum);
     }
-    Evaluation known = evaluations.get(certificate);
-    if (known == null) {
-      known = new Evaluation(certificate);
-      known.run();
-      evaluations.put(certificate, known);
-    }
-    return known.bound(values);
+    return bound(certificate, sum, values);
   }
 
-  /** By cell of a room: the prices, or null where all are zero. */
-  private record Priced(long @Nullable [] prices) {
-    @Override
-    public boolean equals(Object other) {
-      return other instanceof Priced that && prices == that.prices; // the same array
-    }
-
-    @Override
-    public int hashCode() {
-      return System.identityHashCode(prices);
-    }
+  @Override
+  public long bound(
+      Certificate certificate, List<BranchTree.Step> path, long[] branchPrices, long[] values) {
+    return bound(certificate, new Evaluation(certificate, path, branchPrices).run(), values);
   }
+
+  @Override
+  public long bound(BranchTree tree, long[] values) {
+    return bound(tree, new ArrayList<>(), values);
+  }
+
+  /** The recursion is as deep as the tree, which limits that. */
+  private long bound(BranchTree tree, List<BranchTree.Step> path, long[] values) {
+    if (tree instanceof BranchTree.Leaf leaf) {
+      return bound(leaf.certificate(), path, leaf.shared(), values);
+    }
+    BranchTree.Split split = (BranchTree.Split) tree;
+    path.add(new BranchTree.Step(split.row(), split.atMost(), false));
+    long below = bound(split.below(), path, values);
+    path.set(path.size() - 1, new BranchTree.Step(split.row(), split.atMost(), true));
+    long above = bound(split.above(), path, values);
+    path.remove(path.size() - 1);
+    return levels.get(tree.level()).kind().maximise()
+        ? Math.max(below, above)
+        : Math.min(below, above);
+  }
+
+  private long bound(Certificate certificate, Sum of, long[] values) {
+    int level = certificate.level();
+    if (values.length < level) {
+      throw new IllegalArgumentException(
+          "expected the values of " + level + " levels or more, but was " + values.length);
+    }
+    long sum = of.constant();
+    long[] earlier = certificate.earlier();
+    for (int i = 0; i < level; i++) {
+      long held = levels.get(i).kind().maximise() ? values[i] : Math.negateExact(values[i]);
+      sum = subtractExact(sum, multiplyExact(earlier[i], held));
+    }
+    return rounded(levels.get(level), trivial[level], of.gcd(), sum);
+  }
+
+  private long rounded(Level of, long trivially, long gcd, long sum) {
+    long[] pinned = standing.pinnedKept.get(of.priority());
+    long fixed = of.kind() == Level.Kind.KEPT && pinned != null ? pinned[0] : 0;
+    long whole = Math.floorDiv(sum, Certificate.UNIT);
+    if (gcd > 0) {
+      whole = addExact(fixed, multiplyExact(gcd, Math.floorDiv(subtractExact(whole, fixed), gcd)));
+    } else {
+      whole = fixed; // nothing that a plan decides changes this level
+    }
+    return of.kind().maximise()
+        ? Math.min(whole, trivially)
+        : Math.max(Math.negateExact(whole), trivially);
+  }
+
+  /** The sum that prices give but for the held values, and the gcd of the level's gains. */
+  private record Sum(long constant, long gcd) {}
 
   private record Cheapest(
-      int room,
-      Shape shape,
-      boolean mayTurn,
-      boolean healthyOnly,
-      Object wraps,
-      String holder,
-      Priced prices) {}
+      int room, Shape shape, boolean mayTurn, boolean healthyOnly, Object wraps, String holder) {}
 
   private int roomAt(String pod) {
     return Objects.requireNonNull(roomOf.get(pod));
@@ -244,9 +282,11 @@ final class CertificateChecker {
         : request.shapes();
   }
 
-  /** One certificate. */
+  /** One certificate, with the steps that lead to it. */
   private final class Evaluation {
     private final Certificate certificate;
+    private final List<BranchTree.Step> path;
+    private final long[] branchPrices;
     private final int level;
     private final Level of;
     private final Map<Long, Long> keptWeight = new HashMap<>();
@@ -255,25 +295,27 @@ final class CertificateChecker {
     private long rankWeight;
     private long hostWeight;
     private long priceWeight;
-    private final long @Nullable [][] prices; // by room; null where no cell has one
+    private final long @Nullable [][] prices; // by room; null where all are zero
     private final @Nullable List<Row>[] podRows; // null where there are none
-    private final long[] quotaPrice = new long[rules.quotas().size()];
-    private final long[] reservedPrice = new long[rules.reserved().size()];
-    private final boolean[] priced; // whether some cell of a room has a price
     private final List<int[]> podClasses = new ArrayList<>();
     private final int[] classOf = new int[rooms.length]; // by pod
     private final Map<List<Object>, Long> cheapestOf = new HashMap<>();
-    private long constant; // the sum but for the held values
+    private final long[] quotaPrice = new long[rules.quotas().size()];
+    private final long[] reservedPrice = new long[rules.reserved().size()];
     private long gcd;
 
     @SuppressWarnings({"unchecked", "rawtypes"}) // an array of lists
-    Evaluation(Certificate certificate) {
+    Evaluation(Certificate certificate, List<BranchTree.Step> path, long[] branchPrices) {
+      if (certificate.level() < 0 || certificate.level() >= levels.size()) {
+        throw new IllegalArgumentException("there is no level " + certificate.level());
+      }
       this.certificate = certificate;
+      this.path = path;
+      this.branchPrices = branchPrices;
       this.level = certificate.level();
       this.of = levels.get(level);
       this.prices = new long[rooms.length][];
       this.podRows = new List[rooms.length];
-      this.priced = new boolean[rooms.length];
       long[] earlier = certificate.earlier();
       for (int i = 0; i <= level; i++) {
         long w = i == level ? Certificate.UNIT : earlier[i];
@@ -291,19 +333,10 @@ final class CertificateChecker {
       }
     }
 
-    long bound(long[] values) {
-      long sum = constant;
-      long[] earlier = certificate.earlier();
-      for (int i = 0; i < level; i++) {
-        long held = levels.get(i).kind().maximise() ? values[i] : Math.negateExact(values[i]);
-        sum = subtractExact(sum, multiplyExact(earlier[i], held));
-      }
-      return rounded(sum);
-    }
-
-    void run() {
+    Sum run() {
       long sum = cellPrices();
       sum = addExact(sum, rowPrices());
+      sum = addExact(sum, pathPrices());
       for (Map.Entry<Long, long[]> kept : standing.pinnedKept.entrySet()) {
         long w = keptWeight.getOrDefault(kept.getKey(), 0L);
         sum = addExact(sum, multiplyExact(w, kept.getValue()[0]));
@@ -312,22 +345,7 @@ final class CertificateChecker {
       for (Standing.Group group : standing.groups) {
         sum = addExact(sum, running(group));
       }
-      constant = sum;
-    }
-
-    private long rounded(long sum) {
-      boolean max = of.kind().maximise();
-      long[] pinned = standing.pinnedKept.get(of.priority());
-      long fixed = of.kind() == Level.Kind.KEPT && pinned != null ? pinned[0] : 0;
-      long whole = Math.floorDiv(sum, Certificate.UNIT);
-      if (gcd > 0) {
-        whole =
-            addExact(fixed, multiplyExact(gcd, Math.floorDiv(subtractExact(whole, fixed), gcd)));
-      } else {
-        whole = fixed; // nothing that a plan decides changes this level
-      }
-      long trivial = Verification.trivialBound(standing, requests, of);
-      return max ? Math.min(whole, trivial) : Math.max(Math.negateExact(whole), trivial);
+      return new Sum(sum, gcd);
     }
 
     private void mayGain(long gain) {
@@ -344,10 +362,11 @@ final class CertificateChecker {
     // ------------------------------------------------------------- prices
 
     private long cellPrices() {
+      Set<String> priced = new HashSet<>();
       long sum = 0;
       for (Certificate.CellPrices given : certificate.cells()) {
         Integer at = roomOf.get(given.pod());
-        if (at == null || prices[at] != null) {
+        if (at == null || !priced.add(given.pod())) {
           throw new IllegalArgumentException(
               "expected prices once for a pod of the fleet, but was " + given.pod());
         }
@@ -371,8 +390,7 @@ final class CertificateChecker {
           all = addExact(all, byCell[cell]);
           sum = room.counts(cell) ? addExact(sum, byCell[cell]) : sum;
         }
-        prices[at] = byCell;
-        priced[at] = all > 0;
+        prices[at] = all > 0 ? byCell : null;
       }
       return sum;
     }
@@ -423,16 +441,61 @@ final class CertificateChecker {
       return sum;
     }
 
+    /** What the steps add; their counts are at most b, or at least b + 1. */
+    private long pathPrices() {
+      if (path.size() != branchPrices.length) {
+        throw new IllegalArgumentException(
+            "expected a price for each of the "
+                + path.size()
+                + " steps to the leaf, but was "
+                + branchPrices.length);
+      }
+      long sum = 0;
+      for (int i = 0; i < branchPrices.length; i++) {
+        BranchTree.Step step = path.get(i);
+        if (branchPrices[i] < 0) {
+          throw new IllegalArgumentException(
+              "the price of step " + i + " is negative: " + branchPrices[i]);
+        }
+        if (!step.row().pod().isEmpty() && !roomOf.containsKey(step.row().pod())) {
+          throw new IllegalArgumentException("there is no pod for the count " + step.row());
+        }
+        sum =
+            step.above()
+                ? subtractExact(sum, multiplyExact(branchPrices[i], addExact(step.atMost(), 1)))
+                : addExact(sum, multiplyExact(branchPrices[i], step.atMost()));
+      }
+      return sum;
+    }
+
+    /** What the steps take from a newly placed slice; less than 0 where they give. */
+    private long pathCost(SliceRequest request, int at, Shape shape) {
+      long sum = 0;
+      for (int i = 0; i < branchPrices.length; i++) {
+        if (branchPrices[i] != 0
+            && path.get(i).row().counts(request, pods.get(at).id(), shape)) {
+          sum =
+              path.get(i).above()
+                  ? subtractExact(sum, branchPrices[i])
+                  : addExact(sum, branchPrices[i]);
+        }
+      }
+      return sum;
+    }
+
     /**
      * Puts pods into classes that are the same to every wanted request: topology, labels that
-     * anything selects by, price and rows. One whose cells have prices is a class of its own.
+     * anything selects by, price and rows. One whose cells have prices, or
+     * of which a step speaks, is a class of its own.
      */
     private void group() {
+      Set<String> branched = new HashSet<>(); // a step speaks of the pod
+      path.forEach(step -> branched.add(step.row().pod()));
       Map<List<Object>, List<Integer>> classes = new LinkedHashMap<>();
       for (int at = 0; at < pods.size(); at++) {
         List<Object> key = new ArrayList<>();
         Pod pod = pods.get(at);
-        if (prices[at] != null) {
+        if (prices[at] != null || branched.contains(pod.id())) {
           key.add(pod.id());
         } else {
           key.add(pod.topology());
@@ -613,29 +676,32 @@ final class CertificateChecker {
               request.mayTurn(),
               request.healthyOnly(),
               request.interconnect(),
-              withHold.contains(request.id()) ? request.id() : "",
-              new Priced(priced[at] ? prices[at] : null));
-      Long known = cheapest.get(key);
-      if (known == null) {
-        known = room(at).cheapest(request, shape, prices(at));
-        cheapest.put(key, known);
+              withHold.contains(request.id()) ? request.id() : "");
+      long[] priced = prices[at];
+      Map<Cheapest, Long> found =
+          priced == null ? cheapestUnpriced : cheapest.get(priced, p -> new HashMap<>());
+      Long least = found.get(key);
+      if (least == null) {
+        Room room = room(at);
+        least = room.cheapest(request, shape, prices(at), p -> sums.get(p, room::sums));
+        found.put(key, least);
       }
-      return known;
+      return least;
     }
 
     // ------------------------------------------------------------- wanted requests
 
     private long wanted() {
       group();
-      @Nullable Long[] byKind = new Long[kinds.size()];
-      for (int k = 0; k < byKind.length; k++) {
-        byKind[k] = best(kinds.get(k));
+      List<@Nullable Long> best = new ArrayList<>();
+      for (SliceRequest request : kinds) {
+        best.add(best(request));
       }
       Map<String, @Nullable Long> gangs = new LinkedHashMap<>();
       long sum = 0;
-      for (int r = 0; r < kindOf.length; r++) {
-        SliceRequest request = requests.get(r);
-        Long w = byKind[kindOf[r]];
+      for (int i = 0; i < kindOf.length; i++) {
+        SliceRequest request = requests.get(i);
+        Long w = best.get(kindOf[i]);
         Optional<String> gang = request.gang();
         if (gang.isPresent()) {
           Long before = gangs.containsKey(gang.get()) ? gangs.get(gang.get()) : Long.valueOf(0);
@@ -683,6 +749,7 @@ final class CertificateChecker {
             }
             long gain = gain(request, at, shape, rank);
             gain = subtractExact(gain, rowCost(request, at, shape));
+            gain = subtractExact(gain, pathCost(request, at, shape));
             gain = subtractExact(gain, cells);
             joint
                 .computeIfAbsent(
@@ -877,23 +944,23 @@ final class CertificateChecker {
       TpuTopology t = room.topology;
       long hosts = 0;
       long cells;
-      boolean inPlace = slice.pod().equals(room.pod.id());
-      if (hostWeight != 0 && inPlace && t.cellTile().equals(t.hostTile())) {
+      boolean own = slice.pod().equals(room.pod.id());
+      if (hostWeight != 0 && own && t.cellTile().equals(t.hostTile())) {
         // Each host of the pod is a cell: those that it holds already cost nothing.
-        long[] own = prices(at);
-        long[] dearer = new long[own.length];
+        long[] now = prices(at);
+        long[] dearer = new long[now.length];
         long all = 0;
         for (int cell = 0; cell < dearer.length; cell++) {
-          dearer[cell] = addExact(own[cell], hostWeight);
+          dearer[cell] = addExact(now[cell], hostWeight);
           all = addExact(all, dearer[cell]);
         }
         for (int cell : t.cells(slice.footprint())) {
-          dearer[cell] = own[cell];
+          dearer[cell] = now[cell];
         }
         cells = room.cheapest(request, shape, dearer);
       } else {
         hosts = t.isLegal(shape) ? t.hostsOf(shape) : 0;
-        if (inPlace) {
+        if (own) {
           hosts = Math.max(0, hosts - t.cells(slice.footprint()).length);
         }
         cells = cheapest(request, at, shape);

@@ -12,7 +12,7 @@ import java.util.function.ToLongBiFunction;
  * Checks a plan from topology, fleet, requests, rules and cost terms alone, never from what a
  * solver says. Immutable, safe to share.
  *
- * <p>Placements, values and every bound that is trivial or has a certificate are derived anew. A
+ * <p>Placements, values and every bound that is trivial or has certificates are derived anew. A
  * bound that rests on a {@link Proof.Agreement} cannot be: of it only the form is checked, so it is
  * worth as much as where the plan comes from. Reasons of unplaced requests are not checked.
  */
@@ -89,9 +89,23 @@ public final class PlanVerifier {
    */
   public static ToLongBiFunction<Certificate, long[]> certifiedBounds(
       Fleet fleet, List<SliceRequest> requests, PlanningRules rules, CostTerms cost) {
+    return boundChecker(fleet, requests, rules, cost)::bound;
+  }
+
+  /**
+   * What computes the bounds that certificates, leaves and trees prove, as {@link #verify} does.
+   *
+   * @param fleet the fleet
+   * @param requests the requests
+   * @param rules the rules
+   * @param cost the cost terms
+   * @return a new checker of this problem. O(requests + cells)
+   */
+  public static BoundChecker boundChecker(
+      Fleet fleet, List<SliceRequest> requests, PlanningRules rules, CostTerms cost) {
     Standing standing = Standing.of(fleet, rules);
     List<Level> levels = ObjectiveLevels.of(standing, requests, cost);
-    return new CertificateChecker(fleet, requests, rules, cost, standing, levels)::bound;
+    return new CertificateChecker(fleet, requests, rules, cost, standing, levels);
   }
 
   /**

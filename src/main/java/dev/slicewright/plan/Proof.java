@@ -34,6 +34,28 @@ public sealed interface Proof {
   }
 
   /**
+   * Prices that anyone can check, for each of several cases that leave none out. Immutable, safe to
+   * share.
+   *
+   * <p>For where one certificate falls short: say that boxes of half a pod leave room for 2.5 of
+   * them by any prices; then "at most 2" and "at least 3" each have prices that settle them.
+   *
+   * @param tree the cases
+   */
+  record Branched(BranchTree tree) implements Proof {
+    /** Checks for null. */
+    public Branched {
+      Objects.requireNonNull(tree, "tree");
+    }
+
+    @Override
+    public String toString() {
+      int cases = tree.leaves();
+      return cases == 1 ? "certificate of 1 case" : "certificates of " + cases + " cases";
+    }
+  }
+
+  /**
    * Two differently configured solves that agree; attested by whoever made the plan, and nothing
    * that {@link PlanVerifier} could recompute. Immutable, safe to share.
    *

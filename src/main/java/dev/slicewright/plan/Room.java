@@ -25,6 +25,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.Function;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
@@ -50,6 +51,7 @@ final class Room {
   private final Set<String> holders = new HashSet<>();
   private final @Nullable EffectiveHealth health;
   private final Map<ViewKey, View> views = new HashMap<>();
+  private final Map<TakeKey, Taken> taken = new HashMap<>();
   private Shape @Nullable [] nodeShapes; // sorted
 
   private record ViewKey(boolean healthyOnly, String holder) {}
@@ -59,6 +61,7 @@ final class Room {
     final boolean[] blocked;
     final int[] blockedBefore;
     final boolean[] cubes;
+    final Map<Shape, Anchors> anchors = new HashMap<>(); // by extents
 
     View(boolean[] blocked, int[] blockedBefore, boolean[] cubes) {
       this.blocked = blocked;
@@ -214,6 +217,16 @@ final class Room {
    * @return 0 or more, or {@link #NONE}
    */
   long cheapest(SliceRequest request, Shape shape, long[] prices) {
+    return cheapest(request, shape, prices, null);
+  }
+
+  /**
+   * The same, with sums over boxes that are worth keeping.
+   *
+   * @param sums gives {@link #sums} of the prices, or null; asked only where boxes are of use
+   */
+  long cheapest(
+      SliceRequest request, Shape shape, long[] prices, @Nullable Function<long[], BoxSums> sums) {
     if (!topology.isLegal(shape)
         || request.interconnect() == Interconnect.TWISTED && topology.twist(shape).isEmpty()) {
       return NONE;
@@ -228,7 +241,7 @@ final class Room {
       best = cheapestPartition(request, shape, view, prices);
     }
     if (topology.slicing() instanceof Slicing.TorusBoxes) {
-      return cheapestBox(request, shape, view, prices);
+      return cheapestBox(request, shape, view, sums == null ? sums(prices) : sums.apply(prices));
     }
     if (topology.slicing() instanceof Slicing.OpticalCubes optical && optical.boxesInCube()) {
       long box = cheapestBoxInCube(request, shape, view, prices);
@@ -350,84 +363,121 @@ final class Room {
     return best;
   }
 
-  private long cheapestBox(SliceRequest request, Shape shape, View view, long[] prices) {
+  /** Where boxes of given extents may begin, as far as cells decide. */
+  private static final class Anchors {
+    final int[] length; // in cells
+    final long[] words; // a bit for each cell
+
+    Anchors(int[] length, long[] words) {
+      this.length = length;
+      this.words = words;
+    }
+  }
+
+  /** What {@link #mayTake} depends on, for boxes of the same extents. */
+  private record TakeKey(
+      Shape extents,
+      Shape shape,
+      boolean mayTurn,
+      boolean healthyOnly,
+      Interconnect interconnect) {}
+
+  /** By cell where a box begins: whether it was asked, and the answer. */
+  private static final class Taken {
+    final long[] asked;
+    final long[] yes;
+
+    Taken(int words) {
+      asked = new long[words];
+      yes = new long[words];
+    }
+  }
+
+  BoxSums sums(long[] prices) {
     Shape grid = topology.cellGrid();
+    return new BoxSums(prices, grid.x(), grid.y(), grid.z());
+  }
+
+  private long cheapestBox(SliceRequest request, Shape shape, View view, BoxSums sums) {
     Shape tile = topology.cellTile();
-    int[] n = {grid.x(), grid.y(), grid.z()};
-    int cells = closed.length;
-    long[] sums = new long[cells];
-    int[] blocked = new int[cells];
+    Shape grid = topology.cellGrid();
     long best = NONE;
     for (Shape e : turns(request, shape)) {
-      Shape stride = topology.alignment(e).orElse(null);
-      if (stride == null) {
+      Anchors anchors = view.anchors.get(e);
+      if (anchors == null) {
+        anchors = anchors(view, e);
+        view.anchors.put(e, anchors);
+      }
+      if (anchors.words.length == 0) {
         continue;
       }
-      int[] length = {
-        Math.max(1, e.x() / tile.x()), Math.max(1, e.y() / tile.y()), Math.max(1, e.z() / tile.z())
-      };
-      int[] step = {
-        Math.max(1, stride.x() / tile.x()),
-        Math.max(1, stride.y() / tile.y()),
-        Math.max(1, stride.z() / tile.z())
-      };
-      System.arraycopy(prices, 0, sums, 0, cells);
-      for (int cell = 0; cell < cells; cell++) {
-        blocked[cell] = view.blocked[cell] ? 1 : 0;
-      }
-      int apart = 1;
-      int[] last = new int[3];
-      for (Axis axis : Axis.values()) {
-        int a = axis.ordinal();
-        slide(sums, blocked, n[a], apart, length[a]);
-        apart *= n[a];
-        last[a] = topology.wraps(axis) ? n[a] - 1 : n[a] - length[a];
-      }
-      for (int z = 0; z <= last[2]; z += step[2]) {
-        for (int y = 0; y <= last[1]; y += step[1]) {
-          for (int x = 0; x <= last[0]; x += step[0]) {
-            int cell = x + n[0] * (y + n[1] * z);
-            if (blocked[cell] == 0 && (best == NONE || sums[cell] < best)) {
-              Chip at = new Chip(x * tile.x(), y * tile.y(), z * tile.z());
-              if (mayTake(request, shape, new Footprint.Box(at, e))) {
-                best = sums[cell];
-              }
-            }
+      long[] sum = sums.of(anchors.length[0], anchors.length[1], anchors.length[2]);
+      Taken taken = null;
+      for (int w = 0; w < anchors.words.length; w++) {
+        for (long left = anchors.words[w]; left != 0; left &= left - 1) {
+          int cell = (w << 6) + Long.numberOfTrailingZeros(left);
+          if (best != NONE && sum[cell] >= best) {
+            continue;
           }
+          if (taken == null) {
+            taken = taken(request, shape, e);
+          }
+          long bit = 1L << cell;
+          if ((taken.asked[w] & bit) == 0) {
+            taken.asked[w] |= bit;
+            int x = cell % grid.x();
+            int y = cell / grid.x() % grid.y();
+            int z = cell / grid.x() / grid.y();
+            Chip at = new Chip(x * tile.x(), y * tile.y(), z * tile.z());
+            taken.yes[w] |= mayTake(request, shape, new Footprint.Box(at, e)) ? bit : 0;
+          }
+          best = (taken.yes[w] & bit) != 0 ? sum[cell] : best;
         }
       }
     }
     return best;
   }
 
-  /** Replaces each value by the sum of it and its followers along one axis, wrapping round. */
-  private static void slide(long[] sums, int[] blocked, int n, int apart, int length) {
-    if (length == 1) {
-      return;
+  private Taken taken(SliceRequest request, Shape shape, Shape extents) {
+    return taken.computeIfAbsent(
+        new TakeKey(
+            extents, shape, request.mayTurn(), request.healthyOnly(), request.interconnect()),
+        k -> new Taken((closed.length + 63) / 64));
+  }
+
+  private Anchors anchors(View view, Shape e) {
+    Shape stride = topology.alignment(e).orElse(null);
+    if (stride == null) {
+      return new Anchors(new int[3], new long[0]);
     }
-    long[] line = new long[n];
-    int[] lineBlocked = new int[n];
-    for (int base = 0; base < sums.length; base++) {
-      if (base / apart % n != 0) {
-        continue; // not the first of its line
+    Shape grid = topology.cellGrid();
+    Shape tile = topology.cellTile();
+    int[] length = new int[3];
+    int[] step = new int[3];
+    int[] end = new int[3];
+    for (Axis axis : Axis.values()) {
+      int a = axis.ordinal();
+      length[a] = Math.max(1, e.get(axis) / tile.get(axis));
+      step[a] = Math.max(1, stride.get(axis) / tile.get(axis));
+      if (length[a] > grid.get(axis)) {
+        return new Anchors(new int[3], new long[0]);
       }
-      long sum = 0;
-      int count = 0;
-      for (int i = 0; i < n; i++) {
-        line[i] = sums[base + i * apart];
-        lineBlocked[i] = blocked[base + i * apart];
-        if (i < length) {
-          sum += line[i];
-          count += lineBlocked[i];
+      end[a] = topology.wraps(axis) ? grid.get(axis) : grid.get(axis) - length[a] + 1;
+    }
+    long[] blocked = new long[closed.length];
+    for (int cell = 0; cell < blocked.length; cell++) {
+      blocked[cell] = view.blocked[cell] ? 1 : 0;
+    }
+    long[] inside = sums(blocked).of(length[0], length[1], length[2]);
+    long[] words = new long[(closed.length + 63) / 64];
+    for (int z = 0; z < end[2]; z += step[2]) {
+      for (int y = 0; y < end[1]; y += step[1]) {
+        for (int x = 0; x < end[0]; x += step[0]) {
+          int cell = x + grid.x() * (y + grid.y() * z);
+          words[cell >>> 6] |= inside[cell] == 0 ? 1L << cell : 0;
         }
       }
-      for (int i = 0; i < n; i++) {
-        sums[base + i * apart] = sum;
-        blocked[base + i * apart] = count;
-        int in = i + length < n ? i + length : i + length - n;
-        sum += line[in] - line[i];
-        count += lineBlocked[in] - lineBlocked[i];
-      }
     }
+    return new Anchors(length, words);
   }
 }

@@ -763,17 +763,20 @@ final class Verification {
             || agreement.first().equals(agreement.second())) {
           bad(path + ".proof", "an agreement needs two different solves: " + agreement);
         }
-      } else if (level.proof() instanceof Proof.Certified certified) {
-        Certificate certificate = certified.certificate();
-        if (certificate.level() != i) {
-          bad(path + ".proof", "the certificate is for level " + certificate.level());
+      } else {
+        BranchTree tree =
+            level.proof() instanceof Proof.Branched branched
+                ? branched.tree()
+                : new BranchTree.Leaf(((Proof.Certified) level.proof()).certificate(), new long[0]);
+        if (tree.level() != i) {
+          bad(path + ".proof", "the certificate is for level " + tree.level());
           continue;
         }
         try {
           if (checker == null) {
             checker = new CertificateChecker(fleet, requests, rules, cost, standing, levels);
           }
-          bound(path, level, checker.bound(certificate, values), "the certificate proves");
+          bound(path, level, checker.bound(tree, values), "the certificate proves");
         } catch (IllegalArgumentException e) {
           bad(path + ".proof", Objects.requireNonNullElse(e.getMessage(), "malformed"));
         } catch (ArithmeticException e) {

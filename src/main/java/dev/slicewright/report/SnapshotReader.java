@@ -9,8 +9,10 @@ import dev.slicewright.fleet.Health;
 import dev.slicewright.fleet.Hold;
 import dev.slicewright.fleet.Part;
 import dev.slicewright.fleet.RunningSlice;
+import dev.slicewright.plan.BranchTree;
 import dev.slicewright.plan.BrokenSlice;
 import dev.slicewright.plan.Certificate;
+import dev.slicewright.plan.CountRow;
 import dev.slicewright.plan.Eviction;
 import dev.slicewright.plan.Level;
 import dev.slicewright.plan.Move;
@@ -43,7 +45,9 @@ import dev.slicewright.topology.TpuTopology;
 import dev.slicewright.topology.Twist;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Deque;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
@@ -1004,14 +1008,24 @@ final class SnapshotReader {
     Proof proof = new Proof.Trivial();
     Fields certificate = in.object("certificate");
     if (certificate != null) {
-      Certificate read = certificate(certificate);
+      Certificate read = certificate(certificate, this::prices);
       if (read != null) {
         proof = new Proof.Certified(read);
       }
     }
+    Fields branches = in.object("branches");
+    if (branches != null) {
+      BranchTree read = branches(branches);
+      if (read != null) {
+        proof = new Proof.Branched(read);
+      }
+      if (certificate != null) {
+        problems.add(in.at("branches"), "expected a certificate or branches, not both");
+      }
+    }
     if (in.has("agreement")) {
       List<String> names = in.strings("agreement");
-      if (names.size() == 2 && certificate == null) {
+      if (names.size() == 2 && certificate == null && branches == null) {
         proof = new Proof.Agreement(names.get(0), names.get(1));
       } else {
         problems.add(in.at("agreement"), "expected the names of two solves, and no certificate");
@@ -1023,19 +1037,102 @@ final class SnapshotReader {
         : new Score.LevelScore(new Level(kind, priority), v, bound, proof, claimed);
   }
 
-  private @Nullable Certificate certificate(Fields in) {
+  /** Each node before its sides; so the last come first together. */
+  private @Nullable BranchTree branches(Fields in) {
+    List<Certificate.CellPrices> cells = in.list("cells", this::prices);
+    List<Node> nodes = in.list("nodes", (value, path) -> node(value, path, cells));
+    in.end();
+    if (in.raw("nodes") instanceof List<?> all && all.size() > nodes.size()) {
+      return null; // of the others it has been said what is wrong
+    }
+    Deque<BranchTree> made = new ArrayDeque<>();
+    for (int i = nodes.size() - 1; i >= 0; i--) {
+      Node node = nodes.get(i);
+      BranchTree.Leaf leaf = node.leaf();
+      CountRow row = node.row();
+      if (leaf != null) {
+        made.push(leaf);
+      } else if (row != null) {
+        BranchTree below = made.poll();
+        BranchTree above = made.poll();
+        if (below == null || above == null) {
+          problems.add(node.path(), "expected the nodes of both its sides to follow");
+          return null;
+        }
+        BranchTree split =
+            Fields.build(
+                node.path(),
+                problems,
+                () -> new BranchTree.Split(row, node.atMost(), below, above));
+        if (split == null) {
+          return null;
+        }
+        made.push(split);
+      }
+    }
+    if (made.size() != 1) {
+      problems.add(
+          in.at("nodes"), "expected the nodes of one tree, but was those of " + made.size());
+      return null;
+    }
+    return made.pop();
+  }
+
+  /** A leaf, or a row with the count at which it splits. */
+  private record Node(
+      String path, BranchTree.@Nullable Leaf leaf, @Nullable CountRow row, long atMost) {}
+
+  private @Nullable Node node(Object value, String path, List<Certificate.CellPrices> cells) {
+    Fields in = Fields.of(value, path, problems);
+    Fields count = in.object("count");
+    if (count != null) {
+      String pod = count.text("pod", "");
+      Shape shape = count.shape("shape", false);
+      long minChips = count.whole("minChips", Long.MIN_VALUE, Long.MAX_VALUE, 0);
+      long maxChips = count.whole("maxChips", Long.MIN_VALUE, Long.MAX_VALUE, Long.MAX_VALUE);
+      long minPriority = count.whole("minPriority", Long.MIN_VALUE, Long.MAX_VALUE, Long.MIN_VALUE);
+      long maxPriority = count.whole("maxPriority", Long.MIN_VALUE, Long.MAX_VALUE, Long.MAX_VALUE);
+      count.end();
+      long atMost = in.whole("atMost", 0, Long.MAX_VALUE);
+      in.end();
+      CountRow row =
+          count.build(() -> new CountRow(pod, shape, minChips, maxChips, minPriority, maxPriority));
+      return row == null ? null : new Node(path, null, row, atMost);
+    }
+    Fields certificate = in.object("certificate");
+    long[] prices = in.longs("prices", Long.MIN_VALUE);
+    in.end();
+    if (certificate == null) {
+      problems.add(path, "expected a count to split at, or the certificate of a leaf");
+      return null;
+    }
+    Certificate read =
+        certificate(
+            certificate,
+            (number, where) -> {
+              int i = (int) Fields.whole(number, 0, Integer.MAX_VALUE, where, problems);
+              if (i >= cells.size()) {
+                problems.add(where, "there are no prices number " + i + " in cells");
+                return null;
+              }
+              return cells.get(i);
+            });
+    return read == null ? null : new Node(path, new BranchTree.Leaf(read, prices), null, 0);
+  }
+
+  private Certificate.CellPrices prices(Object value, String path) {
+    Fields c = Fields.of(value, path, problems);
+    Certificate.CellPrices prices =
+        new Certificate.CellPrices(c.text("pod"), c.longs("prices", Long.MIN_VALUE));
+    c.end();
+    return prices;
+  }
+
+  private @Nullable Certificate certificate(
+      Fields in, Fields.Element<Certificate.CellPrices> cell) {
     int level = (int) in.whole("level", 0, 1 << 16);
     long[] earlier = in.longs("earlier", Long.MIN_VALUE);
-    List<Certificate.CellPrices> cells =
-        in.list(
-            "cells",
-            (value, path) -> {
-              Fields c = Fields.of(value, path, problems);
-              Certificate.CellPrices prices =
-                  new Certificate.CellPrices(c.text("pod"), c.longs("prices", Long.MIN_VALUE));
-              c.end();
-              return prices;
-            });
+    List<Certificate.CellPrices> cells = in.list("cells", cell);
     List<Certificate.RowPrice> rows =
         in.list(
             "rows",

@@ -7,8 +7,10 @@ import dev.slicewright.fleet.Hold;
 import dev.slicewright.fleet.Part;
 import dev.slicewright.fleet.Pod;
 import dev.slicewright.fleet.RunningSlice;
+import dev.slicewright.plan.BranchTree;
 import dev.slicewright.plan.BrokenSlice;
 import dev.slicewright.plan.Certificate;
+import dev.slicewright.plan.CountRow;
 import dev.slicewright.plan.Eviction;
 import dev.slicewright.plan.Move;
 import dev.slicewright.plan.Phase;
@@ -36,9 +38,11 @@ import dev.slicewright.topology.Slicing;
 import dev.slicewright.topology.TpuTopology;
 import dev.slicewright.topology.Twist;
 import java.time.Instant;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collection;
+import java.util.Deque;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -607,7 +611,9 @@ final class SnapshotWriter {
             .with("bound", l.bound());
     l.claimedBound().ifPresent(v -> out.with("claimed", v));
     if (l.proof() instanceof Proof.Certified certified) {
-      out.with("certificate", certificate(certified.certificate()));
+      out.with("certificate", certificate(certified.certificate(), SnapshotWriter::prices));
+    } else if (l.proof() instanceof Proof.Branched branched) {
+      out.with("branches", branches(branched.tree()));
     } else if (l.proof() instanceof Proof.Agreement agreement) {
       out.with("agreement", List.of(agreement.first(), agreement.second()));
     }
@@ -618,13 +624,56 @@ final class SnapshotWriter {
     return Arrays.stream(values).boxed().toList();
   }
 
-  private static Object certificate(Certificate c) {
+  /**
+   * The nodes of a tree, each before its two sides and the lower side first: so no tree nests deep
+   * in the document. Prices of cells that leaves share are written once.
+   */
+  private static Object branches(BranchTree tree) {
+    Map<Certificate.CellPrices, Long> cells = new LinkedHashMap<>();
+    List<Object> nodes = new ArrayList<>();
+    Deque<BranchTree> left = new ArrayDeque<>(List.of(tree));
+    while (!left.isEmpty()) {
+      BranchTree node = left.pop();
+      if (node instanceof BranchTree.Split split) {
+        nodes.add(new Obj().with("count", count(split.row())).with("atMost", split.atMost()));
+        left.push(split.above());
+        left.push(split.below());
+      } else if (node instanceof BranchTree.Leaf leaf) {
+        nodes.add(
+            new Obj()
+                .with(
+                    "certificate",
+                    certificate(
+                        leaf.certificate(),
+                        c -> cells.computeIfAbsent(c, k -> (long) cells.size())))
+                .some("prices", longs(leaf.branchPrices())));
+      }
+    }
+    return new Obj()
+        .some("cells", list(cells.keySet(), SnapshotWriter::prices))
+        .with("nodes", nodes);
+  }
+
+  private static Object count(CountRow row) {
+    Obj out = new Obj().some("pod", row.pod());
+    if (row.shape() != null) {
+      out.with("shape", row.shape().toString());
+    }
+    return out.unless(0L, "minChips", row.minChips())
+        .unless(Long.MAX_VALUE, "maxChips", row.maxChips())
+        .unless(Long.MIN_VALUE, "minPriority", row.minPriority())
+        .unless(Long.MAX_VALUE, "maxPriority", row.maxPriority());
+  }
+
+  private static Object prices(Certificate.CellPrices p) {
+    return new Obj().with("pod", p.pod()).with("prices", longs(p.byCell()));
+  }
+
+  private static Object certificate(Certificate c, Function<Certificate.CellPrices, Object> cells) {
     return new Obj()
         .with("level", (long) c.level())
         .some("earlier", longs(c.earlier()))
-        .some(
-            "cells",
-            list(c.cells(), p -> new Obj().with("pod", p.pod()).with("prices", longs(p.byCell()))))
+        .some("cells", list(c.cells(), cells))
         .some(
             "rows",
             list(

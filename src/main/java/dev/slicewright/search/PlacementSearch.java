@@ -9,6 +9,7 @@ import dev.slicewright.topology.Slicing;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -48,6 +49,7 @@ public final class PlacementSearch {
   private final boolean online;
   private final @Nullable PodSpace[] spaces;
   private final List<int[]> units; // demands of each unit
+  private final int[] plainOrder; // units by priority, then size
   private final @Nullable Held[] held; // by demand
   private final long[] room; // left of each limit
   private final long[] pending; // what a demand under way takes of each limit
@@ -63,6 +65,11 @@ public final class PlacementSearch {
   private final SplittableRandom random;
 
   private static final int UNKNOWN = -2;
+
+  /** Weights of prices against exposed cells, one drawn each round. */
+  private static final double[] WEIGHTS = {0, 1, 4, 16};
+
+  private int[] guided = {}; // pods with prices
 
   /**
    * What is known of the places for one kind of want, in each pod of a choice. Immutable but for
@@ -161,6 +168,7 @@ public final class PlacementSearch {
       members[u][at[u]++] = d;
     }
     this.units = List.of(members);
+    this.plainOrder = order(units, this.demands);
     this.changes = new int[pods.size()];
     this.kinds = new int[demands.size()][];
     this.limitsOf = new int[demands.size()][];
@@ -311,7 +319,7 @@ public final class PlacementSearch {
    * @param stop asked between units; true ends the pass early
    */
   public void construct(BooleanSupplier stop) {
-    int[] order = order(null);
+    int[] order = plainOrder;
     Set<Integer> failed = new HashSet<>();
     for (int unit : order) {
       if (stop.getAsBoolean()) {
@@ -321,8 +329,8 @@ public final class PlacementSearch {
     }
   }
 
-  /** Units by priority, then size; with random, sizes are blurred within a priority. */
-  private int[] order(@Nullable SplittableRandom chance) {
+  /** Units by priority, then size. */
+  private static int[] order(List<int[]> units, List<Demand> demands) {
     int n = units.size();
     Integer[] order = new Integer[n];
     double[] size = new double[n];
@@ -335,9 +343,6 @@ public final class PlacementSearch {
         priority[u] = Math.min(priority[u], demand.priorityIndex());
         size[u] = Math.max(size[u], demand.sliceChips());
       }
-      if (chance != null) {
-        size[u] *= 0.5 + chance.nextDouble();
-      }
     }
     Arrays.sort(
         order,
@@ -345,6 +350,17 @@ public final class PlacementSearch {
             .thenComparingDouble(u -> -size[u])
             .thenComparingInt(u -> u));
     return Arrays.stream(order).mapToInt(Integer::intValue).toArray();
+  }
+
+  /**
+   * Prices of cells, as a linear relaxation has them: in a share of the rounds cheap cells are
+   * preferred. Prices of pods of partitions or cubes are not used.
+   *
+   * @param byPod by pod, a price for each cell; not copied
+   */
+  public void guide(Map<Integer, float[]> byPod) {
+    byPod.forEach((pod, prices) -> space(pod).guide(prices));
+    guided = byPod.keySet().stream().mapToInt(Integer::intValue).toArray();
   }
 
   /**
@@ -383,7 +399,11 @@ public final class PlacementSearch {
       long[] before = value.clone();
       log.clear();
       Map<Integer, Held> removed = ruin(podsInUse);
-      recreate(candidates, removed.keySet());
+      double weight = guided.length == 0 ? 0 : WEIGHTS[random.nextInt(WEIGHTS.length)];
+      for (int pod : guided) {
+        space(pod).follow(weight);
+      }
+      recreate(removed.keySet());
       int c = compare(value, before);
       if (c < 0) {
         undo(removed);
@@ -445,22 +465,70 @@ public final class PlacementSearch {
     return removed;
   }
 
-  private void recreate(List<Integer> candidates, Set<Integer> removedDemands) {
-    int mode = random.nextInt(4);
-    int[] order = order(mode == 0 ? null : random);
-    Set<Integer> failed = new HashSet<>();
-    // Half of the time the removed ones go first, so that what was placed comes back.
-    boolean skip = mode == 3;
-    for (int unit : order) {
+  /**
+   * Puts back in order of size, disturbed in one of two ways: two kinds of slices change places, or
+   * some that were not there before are passed over.
+   */
+  private void recreate(Set<Integer> removedDemands) {
+    boolean skip = random.nextInt(3) == 0;
+    List<Integer> waiting = new ArrayList<>();
+    for (int unit : plainOrder) {
       int first = units.get(unit)[0];
-      if (held[first] != null || demands.get(first).choices().isEmpty()) {
-        continue;
+      if (held[first] == null && !demands.get(first).choices().isEmpty()) {
+        waiting.add(unit);
       }
-      if (skip && !removedDemands.contains(first) && random.nextInt(4) == 0) {
-        continue;
-      }
-      tryUnit(unit, mode == 0 ? null : random, failed);
     }
+    if (!skip && waiting.size() > 1) {
+      swapKinds(waiting);
+    }
+    Set<Integer> failed = new HashSet<>();
+    for (int unit : waiting) {
+      if (skip && !removedDemands.contains(units.get(unit)[0]) && random.nextInt(4) == 0) {
+        continue;
+      }
+      tryUnit(unit, random, failed);
+    }
+  }
+
+  /** All waiting units like one of them go where those like another one are, and the reverse. */
+  private void swapKinds(List<Integer> waiting) {
+    int one = units.get(waiting.get(random.nextInt(waiting.size())))[0];
+    int two = units.get(waiting.get(random.nextInt(waiting.size())))[0];
+    int a = classes[one];
+    int b = classes[two];
+    if (a == b || demands.get(one).priorityIndex() != demands.get(two).priorityIndex()) {
+      return;
+    }
+    List<Integer> ofA = new ArrayList<>();
+    List<Integer> ofB = new ArrayList<>();
+    for (int unit : waiting) {
+      int k = classes[units.get(unit)[0]];
+      if (k == a) {
+        ofA.add(unit);
+      } else if (k == b) {
+        ofB.add(unit);
+      }
+    }
+    List<Integer> out = new ArrayList<>(waiting.size());
+    boolean aDone = false;
+    boolean bDone = false;
+    for (int unit : waiting) {
+      int k = classes[units.get(unit)[0]];
+      if (k == a) {
+        if (!aDone) {
+          out.addAll(ofB);
+          aDone = true;
+        }
+      } else if (k == b) {
+        if (!bDone) {
+          out.addAll(ofA);
+          bDone = true;
+        }
+      } else {
+        out.add(unit);
+      }
+    }
+    Collections.copy(waiting, out);
   }
 
   /** All that was placed in this round goes, then what was removed comes back. */

@@ -219,6 +219,31 @@ public abstract class PodSpace {
    */
   public abstract int freeCells();
 
+  /**
+   * How many places a want has now, where that is known without listing them.
+   *
+   * @param want a want's number
+   * @return as many as {@link #forEachCandidate} lists, or 0 where counting costs as much as
+   *     listing
+   */
+  public int countCandidates(int want) {
+    return 0;
+  }
+
+  /**
+   * Prices of cells that {@link #find} with a source of chance may follow.
+   *
+   * @param prices a price for each cell
+   */
+  void guide(float[] prices) {}
+
+  /**
+   * How much prices count.
+   *
+   * @param weight of a price of 1 against one exposed cell; 0 for not at all
+   */
+  void follow(double weight) {}
+
   /** The cells of live holds, those of one request aside. */
   static CellSet heldCells(Pod pod, Instant now, String exceptFor) {
     CellSet held = CellSet.empty(pod.topology().cellCount());

@@ -46,10 +46,14 @@ import org.jspecify.annotations.Nullable;
  * axis are <i>locked</i> and come first. With a source of chance it looks only at those, if there
  * are any, and only at a random sample if they are many.
  *
- * <p>{@link #findOnline} takes the origin that destroys the least: for an expected mix of shapes it
- * counts, per shape, the origins that the box would spoil, and weighs them with the shape's chips
- * and share over the origins that are left. (Looking at locked origins only is several times
- * faster, but turned away more chips in churn.)
+ * <p>{@link #findOnline} looks first at the origins on the shape's own lattice (multiples of the
+ * largest power of two within each extent, as in a buddy system: Knowlton, A fast storage
+ * allocator, CACM 8(10), 1965), and counts what is spoilt on the lattices of the mix; ties go to
+ * the first turn and the least x, y, z, so that siblings fill up. Only where the lattice has none
+ * left does it look at all origins. It takes the origin that destroys the least: for an expected
+ * mix of shapes it counts, per shape, the origins that the box would spoil, and weighs them with
+ * the shape's chips and share over the origins that are left. (Looking at locked origins only is
+ * several times faster, but turned away more chips in churn.)
  *
  * <p>With R rows, T turns of the shape (at most 6), extent e along an axis, M candidates and S rows
  * on the surface of a box (e_b·e_c + 2e_b + 2e_c): a map costs O(R·log e) for each turn and is kept
@@ -133,6 +137,12 @@ final class TorusSpace extends PodSpace {
   private final Map<Want, Integer> numbers = new HashMap<>();
   private final List<Form> forms = new ArrayList<>();
 
+  /** How many of the latest changes are remembered; a power of two. */
+  private static final int RECENT = 16;
+
+  /** By the version that a change ended: the box that was taken; null for any other change. */
+  private final @Nullable Box[] recent = new Box[RECENT];
+
   /** Changes with the taken cells; a form's maps are good if it has the same. */
   private int version;
 
@@ -140,6 +150,9 @@ final class TorusSpace extends PodSpace {
   private final long[] bufferTwo;
   private final @Nullable Slides[] slides = new Slides[6];
   private @Nullable Mix mix;
+
+  private float @Nullable [] priceTable;
+  private double lambda; // how much prices weigh against exposed cells
 
   // What the last scan found.
   private int bestTurn;
@@ -202,6 +215,13 @@ final class TorusSpace extends PodSpace {
 
     int count;
 
+    /** The origins of the map on the turn's lattice, their planes and number; made when asked. */
+    final long[] lattice;
+
+    final long[] latticePlanes;
+    int latticeCount;
+    int latticeVersion = -1;
+
     Turn(
         Shape extents,
         int[] e,
@@ -221,6 +241,8 @@ final class TorusSpace extends PodSpace {
       this.linked = linked;
       this.map = new long[rows];
       this.planes = new long[planes];
+      this.lattice = new long[rows];
+      this.latticePlanes = new long[planes];
     }
   }
 
@@ -254,6 +276,14 @@ final class TorusSpace extends PodSpace {
       int sum = 0;
       for (Turn turn : turns) {
         sum += turn.count;
+      }
+      return sum;
+    }
+
+    int latticeCount() {
+      int sum = 0;
+      for (Turn turn : turns) {
+        sum += turn.latticeCount;
       }
       return sum;
     }
@@ -706,7 +736,57 @@ final class TorusSpace extends PodSpace {
     if (form.version == version) {
       return;
     }
+    int behind = form.version < 0 ? RECENT : version - form.version;
+    boolean taken = behind < RECENT;
+    for (int v = version - behind; taken && v < version; v++) {
+      taken = recent[v & (RECENT - 1)] != null;
+    }
+    if (taken) {
+      // Only boxes were taken since: what they meet goes, the rest stays.
+      for (int v = form.version; v < version; v++) {
+        Box box = Objects.requireNonNull(recent[v & (RECENT - 1)]);
+        for (Turn turn : form.turns) {
+          if (turn.count > 0) {
+            strike(turn, box);
+          }
+        }
+      }
+      form.version = version;
+      return;
+    }
     form.version = version;
+    recompute(form);
+  }
+
+  /** Takes away the origins whose box meets a box. */
+  private void strike(Turn turn, Box box) {
+    Turn other = box.turn;
+    long bits = reach(box.a, other.eA, turn.eA);
+    int fromB = from(box.b, turn.eB, other.eB, nB, wrapB);
+    int endB = end(box.b, turn.eB, other.eB, nB, wrapB);
+    int fromC = from(box.c, turn.eC, other.eC, nC, wrapC);
+    int endC = end(box.c, turn.eC, other.eC, nC, wrapC);
+    long[] map = turn.map;
+    for (int k = fromC; k < endC; k++) {
+      int plane = k < nC ? k : k - nC;
+      if ((turn.planes[plane] & bits) == 0) {
+        continue;
+      }
+      int base = rowC[k];
+      for (int j = fromB; j < endB; j++) {
+        int row = base + rowB[j];
+        turn.count -= Long.bitCount(map[row] & bits);
+        map[row] &= ~bits;
+      }
+      long union = 0;
+      for (int b = 0; b < nB; b++) {
+        union |= map[base + b];
+      }
+      turn.planes[plane] = union;
+    }
+  }
+
+  private void recompute(Form form) {
     long[] blocked = form.blocks.blocked;
     for (Turn turn : form.turns) {
       long[] s = bufferOne;
@@ -726,6 +806,40 @@ final class TorusSpace extends PodSpace {
         turn.planes[c] = plane;
       }
       turn.count = count;
+    }
+  }
+
+  /**
+   * Picks the origins on the lattice: along each axis at multiples of the largest power of two that
+   * is not above the extent, from where the box does not go over the end. Boxes of power-of-two
+   * extents on their lattices nest or are disjoint.
+   */
+  private void onLattice(Form form) {
+    refresh(form);
+    for (Turn turn : form.turns) {
+      if (turn.latticeVersion == version) {
+        continue;
+      }
+      turn.latticeVersion = version;
+      long bits = 0;
+      for (int a = 0; a + turn.eA <= nA; a += Integer.highestOneBit(turn.eA)) {
+        bits |= 1L << a;
+      }
+      int stepB = Integer.highestOneBit(turn.eB);
+      int stepC = Integer.highestOneBit(turn.eC);
+      int count = 0;
+      for (int c = 0, row = 0; c < nC; c++) {
+        long plane = 0;
+        boolean out = c % stepC != 0 || c + turn.eC > nC;
+        for (int b = 0; b < nB; b++, row++) {
+          long on = out || b % stepB != 0 || b + turn.eB > nB ? 0 : turn.map[row] & bits;
+          turn.lattice[row] = on;
+          plane |= on;
+          count += Long.bitCount(on);
+        }
+        turn.latticePlanes[c] = plane;
+      }
+      turn.latticeCount = count;
     }
   }
 
@@ -989,6 +1103,62 @@ final class TorusSpace extends PodSpace {
     return best;
   }
 
+  /** Above this weight of prices, origins that slide are looked at too. */
+  private static final double FAR = 8;
+
+  /** The most cells for which a table of prices is kept. */
+  private static final int MAX_PRICED = 1 << 17;
+
+  @Override
+  void guide(float[] prices) {
+    if (topology.cellCount() > MAX_PRICED) {
+      return;
+    }
+    int la = 2 * nA + 1;
+    int lb = 2 * nB + 1;
+    float[] table = priceTable;
+    if (table == null) {
+      table = new float[la * lb * (2 * nC + 1)];
+      priceTable = table;
+    }
+    // Sums over all cells below, of the pod repeated twice along every axis.
+    for (int c = 0; c < 2 * nC; c++) {
+      for (int b = 0; b < 2 * nB; b++) {
+        int to = ((c + 1) * lb + b + 1) * la;
+        float row = 0;
+        for (int a = 0; a < 2 * nA; a++) {
+          row += prices[cell(a % nA, b % nB, c % nC)];
+          table[to + a + 1] =
+              row
+                  + table[to - la + a + 1]
+                  + table[to - lb * la + a + 1]
+                  - table[to - lb * la - la + a + 1];
+        }
+      }
+    }
+  }
+
+  @Override
+  void follow(double weight) {
+    lambda = weight;
+  }
+
+  private float priceOf(float[] table, Turn turn, int a, int b, int c) {
+    int la = 2 * nA + 1;
+    int plane = (2 * nB + 1) * la;
+    int low = c * plane + b * la + a;
+    int high = low + turn.eC * plane;
+    int east = turn.eB * la;
+    return table[high + east + turn.eA]
+        - table[high + east]
+        - table[high + turn.eA]
+        + table[high]
+        - table[low + east + turn.eA]
+        + table[low + east]
+        + table[low + turn.eA]
+        - table[low];
+  }
+
   private void keep(int turn, int a, int b, int c) {
     bestTurn = turn;
     bestA = a;
@@ -1021,7 +1191,8 @@ final class TorusSpace extends PodSpace {
   }
 
   private int scanSome(Form form, int all, SplittableRandom random) {
-    boolean few = all <= SAMPLE;
+    float[] table = lambda > 0 ? priceTable : null;
+    boolean few = all <= SAMPLE || table != null && lambda > FAR;
     int count = few ? all : lockAll(form);
     long[] closed = form.blocks.closed;
     int step = Math.max(1, (count + SAMPLE - 1) / SAMPLE);
@@ -1043,6 +1214,10 @@ final class TorusSpace extends PodSpace {
             }
             int a = Long.numberOfTrailingZeros(bits);
             int score = exposed(turn, closed, a, b, c);
+            if (table != null) {
+              // In sixteenths of a cell, so that prices break ties too.
+              score = 16 * score + (int) (16 * lambda * priceOf(table, turn, a, b, c));
+            }
             if (score < best) {
               best = score;
               ties = 0;
@@ -1099,6 +1274,18 @@ final class TorusSpace extends PodSpace {
     }
     Mix m = weigh(expected, want);
     leastCost = Double.POSITIVE_INFINITY;
+    onLattice(form);
+    int even = form.latticeCount();
+    if (even > 0) {
+      int step = (even + ONLINE_CANDIDATES - 1) / ONLINE_CANDIDATES;
+      int skip = 0;
+      for (int t = 0; t < form.turns.length; t++) {
+        skip = spoilLeast(m, form, t, form.turns[t].lattice, null, step, skip);
+      }
+      Turn turn = form.turns[bestTurn];
+      int score = exposed(turn, form.blocks.closed, bestA, bestB, bestC);
+      return new Box(turn, bestA, bestB, bestC, score);
+    }
     int locked = 0;
     for (int t = 0; t < form.turns.length; t++) {
       locked += lock(form.turns[t], slides(t));
@@ -1111,37 +1298,63 @@ final class TorusSpace extends PodSpace {
   /** Goes over the locked origins or the others, of which there are count. */
   private void spoilLeast(Mix m, Form form, boolean locked, int count) {
     int step = (count + ONLINE_CANDIDATES - 1) / ONLINE_CANDIDATES;
-    long[] closed = form.blocks.closed;
     int skip = 0;
     for (int t = 0; t < form.turns.length; t++) {
-      Turn turn = form.turns[t];
       long[] none = slides(t).none;
-      for (int c = 0, row = 0; c < nC; c++) {
-        for (int b = 0; b < nB; b++, row++) {
-          long bits = locked ? none[row] : turn.map[row] & ~none[row];
-          for (; bits != 0; bits &= bits - 1) {
-            if (--skip >= 0) {
-              continue;
-            }
-            skip = step - 1;
-            int a = Long.numberOfTrailingZeros(bits);
-            double cost = spoilt(m, turn, a, b, c, leastCost);
-            if (cost > leastCost) {
-              continue;
-            }
-            int score = exposed(turn, closed, a, b, c);
-            if (cost < leastCost
-                || score < leastScore
-                || (score == leastScore && t == bestTurn && cell(a, b, c) < leastCell)) {
-              leastCost = cost;
-              leastScore = score;
-              leastCell = cell(a, b, c);
-              keep(t, a, b, c);
-            }
+      skip =
+          locked
+              ? spoilLeast(m, form, t, none, null, step, skip)
+              : spoilLeast(m, form, t, form.turns[t].map, none, step, skip);
+    }
+  }
+
+  /**
+   * Goes over every step-th of some origins.
+   *
+   * @param but origins to leave out; null for none
+   * @param skip how many to pass over first
+   * @return how many to pass over next
+   */
+  private int spoilLeast(
+      Mix m, Form form, int t, long[] origins, long @Nullable [] but, int step, int skip) {
+    Turn turn = form.turns[t];
+    long[] closed = form.blocks.closed;
+    int pass = skip;
+    for (int c = 0, row = 0; c < nC; c++) {
+      for (int b = 0; b < nB; b++, row++) {
+        long bits = but == null ? origins[row] : origins[row] & ~but[row];
+        for (; bits != 0; bits &= bits - 1) {
+          if (--pass >= 0) {
+            continue;
+          }
+          pass = step - 1;
+          int a = Long.numberOfTrailingZeros(bits);
+          double cost = spoilt(m, turn, a, b, c, leastCost);
+          if (cost > leastCost) {
+            continue;
+          }
+          int score = origins == turn.lattice ? order(t, a, b, c) : exposed(turn, closed, a, b, c);
+          if (cost < leastCost
+              || score < leastScore
+              || (score == leastScore && t == bestTurn && cell(a, b, c) < leastCell)) {
+            leastCost = cost;
+            leastScore = score;
+            leastCell = cell(a, b, c);
+            keep(t, a, b, c);
           }
         }
       }
     }
+    return pass;
+  }
+
+  /** By turn, then by x, y and z, x first. */
+  private int order(int t, int a, int b, int c) {
+    int[] at = new int[3];
+    at[axisA.ordinal()] = a;
+    at[axisB.ordinal()] = b;
+    at[axisC.ordinal()] = c;
+    return ((t * 64 + at[0]) * 64 + at[1]) * 64 + at[2];
   }
 
   private Mix weigh(List<Share> expected, int own) {
@@ -1165,8 +1378,8 @@ final class TorusSpace extends PodSpace {
     }
     for (int k = 0; k < m.wants.length; k++) {
       Form form = forms.get(m.wants[k]);
-      refresh(form);
-      int left = form.count();
+      onLattice(form);
+      int left = form.latticeCount();
       m.weight[k] = left == 0 ? 0 : m.worth[k] / left;
     }
     return m;
@@ -1181,7 +1394,7 @@ final class TorusSpace extends PodSpace {
       }
       int count = 0;
       for (Turn other : forms.get(m.wants[k]).turns) {
-        if (other.count > 0) {
+        if (other.latticeCount > 0) {
           count += countNear(other, turn, a, b, c);
         }
       }
@@ -1190,10 +1403,10 @@ final class TorusSpace extends PodSpace {
     return cost;
   }
 
-  /** The origins of one turn's map whose box meets the given box. */
+  /** The origins of one turn's lattice whose box meets the given box. */
   private int countNear(Turn other, Turn turn, int a, int b, int c) {
     long bits = reach(a, turn.eA, other.eA);
-    long[] map = other.map;
+    long[] map = other.lattice;
     int fromB = from(b, other.eB, turn.eB, nB, wrapB);
     int endB = end(b, other.eB, turn.eB, nB, wrapB);
     int fromC = from(c, other.eC, turn.eC, nC, wrapC);
@@ -1201,7 +1414,7 @@ final class TorusSpace extends PodSpace {
     int sum = 0;
     for (int k = fromC; k < endC; k++) {
       int base = rowC[k];
-      if ((other.planes[k < nC ? k : k - nC] & bits) == 0) {
+      if ((other.latticePlanes[k < nC ? k : k - nC] & bits) == 0) {
         continue;
       }
       for (int j = fromB; j < endB; j++) {
@@ -1251,7 +1464,7 @@ final class TorusSpace extends PodSpace {
         taken[base + rowB[box.b + j]] |= bits;
       }
     }
-    version++;
+    recent[version++ & (RECENT - 1)] = box;
   }
 
   @Override
@@ -1264,7 +1477,7 @@ final class TorusSpace extends PodSpace {
         taken[base + rowB[box.b + j]] &= bits;
       }
     }
-    version++;
+    recent[version++ & (RECENT - 1)] = null;
   }
 
   @Override
@@ -1289,7 +1502,7 @@ final class TorusSpace extends PodSpace {
         }
       }
     }
-    version++;
+    recent[version++ & (RECENT - 1)] = null;
   }
 
   @Override
@@ -1417,6 +1630,11 @@ final class TorusSpace extends PodSpace {
             action.accept(
                 new Footprint.Box(
                     new Chip(x * tile.x(), y * tile.y(), z * tile.z()), extents(want, turn))));
+  }
+
+  @Override
+  public int countCandidates(int want) {
+    return feasibleCount(want);
   }
 
   /**

@@ -8,6 +8,7 @@ import dev.slicewright.formulation.FormulationTask;
 import dev.slicewright.formulation.PlacementModel;
 import dev.slicewright.formulation.PlacementModel.Candidate;
 import dev.slicewright.formulation.PlacementModel.Group;
+import dev.slicewright.formulation.ProcessFormulation;
 import dev.slicewright.formulation.ortools.CpSatFormulation;
 import java.lang.System.Logger;
 import java.util.Set;
@@ -43,6 +44,13 @@ final class Asker {
     this.notes = notes;
   }
 
+  /** Whether it is our own CP-SAT, here or in a process: it has a second setting. */
+  static boolean isCpSat(Formulation formulation) {
+    return formulation instanceof CpSatFormulation
+        || formulation instanceof ProcessFormulation outside
+            && outside.type().equals(CpSatFormulation.class.getName());
+  }
+
   /** The answer, or null if there is none; why is in a note. */
   @Nullable FormulationResult ask(
       Formulation formulation, PlacementModel model, FormulationTask task) {
@@ -50,7 +58,7 @@ final class Asker {
     Supplier<@Nullable FormulationResult> question = () -> solve(formulation, model, task);
     AtomicReference<@Nullable FormulationResult> answer = new AtomicReference<>();
     AtomicReference<@Nullable Throwable> failure = new AtomicReference<>();
-    if (formulation instanceof CpSatFormulation) {
+    if (formulation instanceof CpSatFormulation || formulation instanceof ProcessFormulation) {
       run(question, answer, failure);
     } else {
       CountDownLatch done = new CountDownLatch(1);

@@ -1,5 +1,7 @@
 package dev.slicewright.solve;
 
+import dev.slicewright.plan.BoundChecker;
+import dev.slicewright.plan.BranchTree;
 import dev.slicewright.plan.Certificate;
 import dev.slicewright.plan.Certificate.CellPrices;
 import dev.slicewright.plan.Certificate.RowKind;
@@ -21,11 +23,11 @@ import java.util.HashSet;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.function.BooleanSupplier;
-import java.util.function.ToLongBiFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -53,6 +55,9 @@ final class Bounds {
     int tried; // certificates so far
     int evaluated; // certificates that the checker knows: other values cost next to nothing
     long slowestNanos; // of evaluating one
+    @Nullable Certificate found; // the best that was offered
+    long leafNanos; // of evaluating one case
+    long treeNanos; // of evaluating the best cases
     @Nullable List<Certificate> certificates; // made when the trivial bound does not settle it
 
     Known(Bound trivial) {
@@ -62,7 +67,7 @@ final class Bounds {
   }
 
   private final Map<Integer, Known> known = new HashMap<>();
-  private @Nullable ToLongBiFunction<Certificate, long[]> checker; // made when first asked
+  private @Nullable BoundChecker checker; // made when first asked
   private long checkerNanos;
   private final Map<CellPrices, CellPrices> interned = new HashMap<>();
 
@@ -81,11 +86,11 @@ final class Bounds {
   }
 
   /** Most plans need no certificate, and so no checker. */
-  private ToLongBiFunction<Certificate, long[]> checker() {
-    ToLongBiFunction<Certificate, long[]> made = checker;
+  private BoundChecker checker() {
+    BoundChecker made = checker;
     if (made == null) {
       long since = System.nanoTime();
-      made = PlanVerifier.certifiedBounds(in.fleet, in.requests, in.rules, in.cost);
+      made = PlanVerifier.boundChecker(in.fleet, in.requests, in.rules, in.cost);
       checker = made;
       checkerNanos = System.nanoTime() - since;
     }
@@ -93,8 +98,9 @@ final class Bounds {
   }
 
   /** About how long the verifier will take to check one certificate of each level. */
-  long verifyNanos() {
-    return checkerNanos + known.values().stream().mapToLong(k -> k.slowestNanos).sum();
+  synchronized long verifyNanos() {
+    return checkerNanos
+        + known.values().stream().mapToLong(k -> Math.max(k.slowestNanos, k.treeNanos)).sum();
   }
 
   /**
@@ -104,13 +110,16 @@ final class Bounds {
    * @param l the level
    * @param values the values held at earlier levels, and this level's own value
    */
-  Bound bound(int l, long[] values) {
+  synchronized Bound bound(int l, long[] values) {
     long[] earlier = Arrays.copyOf(values, l);
     Known k = known.computeIfAbsent(l, i -> new Known(trivial(in.levels.get(i))));
     if (!Arrays.equals(k.earlier, earlier)) {
       k.earlier = earlier;
       k.best = k.trivial;
       k.tried = 0;
+      if (k.found != null) {
+        k.best = better(l, values, k.best, k.found); // evaluated before, so next to free
+      }
     }
     if (k.certificates == null && k.best.value() != values[l] && !stop.getAsBoolean()) {
       k.certificates = certificates(l);
@@ -125,6 +134,73 @@ final class Bounds {
       k.evaluated = Math.max(k.evaluated, k.tried);
     }
     return k.best;
+  }
+
+  /**
+   * Takes a certificate that somebody else has found.
+   *
+   * @param l its level
+   * @param certificate the certificate
+   * @param values the values held at earlier levels, and this level's own value
+   */
+  synchronized void offer(int l, Certificate certificate, long[] values) {
+    bound(l, values);
+    Known k = known.get(l);
+    if (k == null) {
+      return;
+    }
+    long since = System.nanoTime();
+    Bound better = better(l, values, k.best, certificate);
+    k.slowestNanos = Math.max(k.slowestNanos, System.nanoTime() - since);
+    if (better != k.best) {
+      k.best = better;
+      k.found = certificate;
+    }
+  }
+
+  /**
+   * Takes cases that somebody else has found, each leaf evaluated by {@link #leaf}.
+   *
+   * @param l their level
+   * @param tree the cases
+   * @param bound the weakest bound of a leaf
+   * @param values the values held at earlier levels, and this level's own value
+   */
+  synchronized void offer(int l, BranchTree tree, long bound, long[] values) {
+    if (bound < bound(l, values).value()) {
+      Known k = Objects.requireNonNull(known.get(l));
+      k.best = new Bound(bound, new Proof.Branched(tree));
+      k.treeNanos = k.leafNanos * tree.leaves();
+    }
+  }
+
+  /**
+   * The bound of one case.
+   *
+   * @return the bound; {@link Long#MAX_VALUE} if the prices do not suit this problem
+   */
+  synchronized long leaf(
+      Certificate certificate, List<BranchTree.Step> path, long[] branchPrices, long[] values) {
+    long since = System.nanoTime();
+    long bound;
+    try {
+      bound = checker().bound(certificate, path, branchPrices, values);
+    } catch (IllegalArgumentException | ArithmeticException e) {
+      return Long.MAX_VALUE;
+    }
+    Known k = known.get(certificate.level());
+    if (k != null) {
+      k.leafNanos = Math.max(k.leafNanos, System.nanoTime() - since);
+    }
+    return bound;
+  }
+
+  /** The price of a chip in a quota or a reservation, by its number among the limits. */
+  static RowPrice limitPrice(Instance in, int limit, long price) {
+    int quotas = in.rules.quotas().size();
+    boolean quota = limit < quotas;
+    return new RowPrice(
+        quota ? RowKind.QUOTA : RowKind.RESERVED, "", quota ? limit : limit - quotas, false, price);
   }
 
   private Bound trivial(Level level) {
@@ -160,7 +236,7 @@ final class Bounds {
   private Bound better(int l, long[] values, Bound best, Certificate certificate) {
     long value;
     try {
-      value = checker().applyAsLong(certificate, values);
+      value = checker().bound(certificate, values);
     } catch (IllegalArgumentException | ArithmeticException e) {
       return best; // prices that do not suit this pod, or figures too large for them
     }
@@ -244,9 +320,7 @@ final class Bounds {
   private List<List<RowPrice>> rulePrices(long priority, long size) {
     List<RowPrice> fit = new ArrayList<>();
     List<RowPrice> all = new ArrayList<>();
-    int quotas = in.rules.quotas().size();
     for (int i = 0; i < in.limits.size(); i++) {
-      boolean quota = i < quotas;
       long wanted = 0;
       long below = 0;
       for (Demand demand : in.demands) {
@@ -260,9 +334,7 @@ final class Bounds {
           }
         }
       }
-      RowPrice price =
-          new RowPrice(
-              quota ? RowKind.QUOTA : RowKind.RESERVED, "", quota ? i : i - quotas, false, UNIT);
+      RowPrice price = limitPrice(in, i, UNIT);
       if (wanted > in.limits.get(i).room()) {
         all.add(price);
       }

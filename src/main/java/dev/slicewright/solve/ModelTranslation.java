@@ -3,6 +3,7 @@ package dev.slicewright.solve;
 import dev.slicewright.cost.Collectives;
 import dev.slicewright.fleet.Pod;
 import dev.slicewright.fleet.RunningSlice;
+import dev.slicewright.formulation.ModelPrices;
 import dev.slicewright.formulation.PlacementModel;
 import dev.slicewright.formulation.PlacementModel.Candidate;
 import dev.slicewright.formulation.PlacementModel.Group;
@@ -10,6 +11,10 @@ import dev.slicewright.formulation.PlacementModel.Item;
 import dev.slicewright.formulation.PlacementModel.Row;
 import dev.slicewright.formulation.PlacementModel.Term;
 import dev.slicewright.formulation.PlacementModel.Union;
+import dev.slicewright.plan.Certificate;
+import dev.slicewright.plan.Certificate.CellPrices;
+import dev.slicewright.plan.Certificate.RowKind;
+import dev.slicewright.plan.Certificate.RowPrice;
 import dev.slicewright.plan.Level;
 import dev.slicewright.plan.ObjectiveLevels;
 import dev.slicewright.request.Interconnect;
@@ -35,6 +40,7 @@ import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
@@ -74,6 +80,10 @@ final class ModelTranslation {
   private final Map<Integer, Map<PoolKind, BitSet>> pools = new HashMap<>(); // by pod
   private final List<Shape> moveShapes;
   private final boolean poolMoves;
+  private final int[] cellBase; // by pod: the model's first cell
+  private final int[] limitRows; // by limit of the instance
+  private final Map<Integer, List<Draft.PoolRow>> poolRows;
+  private final int[] budgetRows;
 
   private static final int WHOLE = -1; // owner of auxiliary items
   private static final int STAYS = -1; // choices of running slices that do not move
@@ -90,6 +100,10 @@ final class ModelTranslation {
     this.pools.putAll(draft.pools);
     this.moveShapes = List.copyOf(draft.moveShapes);
     this.poolMoves = draft.poolMoves;
+    this.cellBase = draft.cellBase;
+    this.limitRows = draft.limitRows;
+    this.poolRows = Map.copyOf(draft.poolRows);
+    this.budgetRows = new int[] {draft.budgetSlices, draft.budgetSeconds, draft.budgetTenants};
     for (int c = 0; c < meanings.size(); c++) {
       byMeaning.put(meanings.get(c), c);
     }
@@ -97,6 +111,33 @@ final class ModelTranslation {
 
   PlacementModel model() {
     return model;
+  }
+
+  /** What a candidate places where, for people. */
+  String nameOf(int candidate) {
+    Meaning m = meanings.get(candidate);
+    Candidate c = model.candidates().get(candidate);
+    String item = model.items().get(c.item()).name();
+    String pod = in.pods.get(m.pod()).id();
+    if (m.owner() == WHOLE) {
+      return item + " in " + pod;
+    }
+    boolean runs = m.owner() >= in.demands.size();
+    if (runs && !c.moves()) {
+      return item + (m.choice() == ALL_STAY ? " stays with all" : " stays");
+    }
+    Shape shape =
+        runs
+            ? moveShapes.get(m.choice())
+            : in.demands.get(m.owner()).choices().get(m.choice()).shape();
+    Footprint where = m.where();
+    return item
+        + (runs ? " moves to " : " in ")
+        + pod
+        + " "
+        + (where == null
+            ? shape + " any cubes"
+            : where instanceof Footprint.Box ? where.toString() : shape + " " + where);
   }
 
   /** Whether the model's price of new hosts is exact: not where moves go to unnamed cubes. */
@@ -108,6 +149,68 @@ final class ModelTranslation {
   long constant(int level) {
     Level l = in.levels.get(level);
     return l.kind() == Level.Kind.KEPT ? in.pinnedKept.getOrDefault(l.priority(), 0L) : 0;
+  }
+
+  // ---------------------------------------------------------------- prices
+
+  /**
+   * Prices of the model as a certificate, which anyone may check without the model.
+   *
+   * <p>Cells and rules have their counterparts. What the pool rows of a cube charge together goes
+   * onto the cube's cells, so far as these are not dearer already: a slice of whole cubes then pays
+   * at least as much as in the rows, since each cube that it may take is in all of its rows, and
+   * the sum over the cubes is what the rows' limits (or the items that keep cubes whole) cost. So
+   * the certificate proves at least as much as the prices did.
+   *
+   * @param level the level of the prices
+   * @return the certificate; empty if the disruption budget has a price, which none has there
+   */
+  Optional<Certificate> certificate(int level, ModelPrices prices) {
+    for (int row : budgetRows) {
+      if (prices.rows()[row] != 0) {
+        return Optional.empty();
+      }
+    }
+    List<RowPrice> rows = new ArrayList<>();
+    int quotas = in.rules.quotas().size();
+    for (int l = 0; l < limitRows.length; l++) {
+      long price = prices.rows()[limitRows[l]];
+      if (price != 0) {
+        rows.add(
+            l < quotas
+                ? new RowPrice(RowKind.QUOTA, "", l, false, price)
+                : new RowPrice(RowKind.RESERVED, "", l - quotas, false, price));
+      }
+    }
+    List<CellPrices> cells = new ArrayList<>();
+    for (int p = 0; p < cellBase.length; p++) {
+      TpuTopology t = in.pods.get(p).topology();
+      long[] byCell = Arrays.copyOfRange(prices.cells(), cellBase[p], cellBase[p] + t.cellCount());
+      if (poolRows.containsKey(p)) {
+        raise(byCell, t.hostsPerCube(), poolRows.getOrDefault(p, List.of()), prices.rows());
+      }
+      if (Arrays.stream(byCell).anyMatch(price -> price != 0)) {
+        cells.add(new CellPrices(in.pods.get(p).id(), byCell));
+      }
+    }
+    return Optional.of(new Certificate(level, cells, rows, prices.earlier()));
+  }
+
+  private static void raise(long[] byCell, int size, List<Draft.PoolRow> rows, long[] prices) {
+    for (int cube = 0; cube * size < byCell.length; cube++) {
+      long wanted = 0;
+      for (Draft.PoolRow row : rows) {
+        wanted = row.cubes().get(cube) ? Math.addExact(wanted, prices[row.row()]) : wanted;
+      }
+      for (int i = 0; i < size; i++) {
+        wanted = Math.subtractExact(wanted, byCell[cube * size + i]);
+      }
+      for (int i = 0; i < size && wanted > 0; i++) {
+        long share = (wanted + size - i - 1) / (size - i);
+        byCell[cube * size + i] += share;
+        wanted -= share;
+      }
+    }
   }
 
   // ---------------------------------------------------------------- there
@@ -186,6 +289,9 @@ final class ModelTranslation {
           deadUnits.add(demand.unit());
         }
       }
+      if (hasTooMany(deadUnits)) {
+        return null;
+      }
       findPools(deadUnits);
       rows();
       int[] firstItem = new int[in.demands.size()];
@@ -206,6 +312,35 @@ final class ModelTranslation {
       }
       wholes();
       return tooLarge() ? null : new ModelTranslation(in, b.build(), firstItem, firstFree, this);
+    }
+
+    /** Whether what can be counted without listing it is too much already. */
+    private boolean hasTooMany(Set<Integer> deadUnits) {
+      Map<Integer, Set<Integer>> seen = new HashMap<>(); // wants by pod
+      long sum = 0;
+      for (Demand demand : in.demands) {
+        if (deadUnits.contains(demand.unit())) {
+          continue;
+        }
+        for (Choice choice : demand.choices()) {
+          for (int pod : choice.pods()) {
+            if (in.pods.get(pod).topology().isOptical()) {
+              continue;
+            }
+            int want =
+                space(pod)
+                    .register(
+                        PlacementSearch.wantOf(demand, choice, in.pods.get(pod), in.rules.now()));
+            if (seen.computeIfAbsent(pod, p -> new HashSet<>()).add(want)) {
+              sum += space(pod).countCandidates(want);
+              if (sum > limit || stop.getAsBoolean()) {
+                return true;
+              }
+            }
+          }
+        }
+      }
+      return false;
     }
 
     // -------------------------------------------------------------- pools and rows

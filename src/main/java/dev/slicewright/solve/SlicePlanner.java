@@ -6,7 +6,9 @@ import dev.slicewright.Problems;
 import dev.slicewright.SolveBudget;
 import dev.slicewright.cost.CostTerms;
 import dev.slicewright.fleet.Fleet;
+import dev.slicewright.formulation.DiscoveredFormulations;
 import dev.slicewright.formulation.Formulation;
+import dev.slicewright.formulation.ProcessFormulation;
 import dev.slicewright.formulation.ortools.CpSatFormulation;
 import dev.slicewright.plan.ObjectiveLevels;
 import dev.slicewright.plan.Plan;
@@ -19,6 +21,7 @@ import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.Semaphore;
 import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Plans batches of slice requests: the front door. Safe for concurrent use.
@@ -48,6 +51,7 @@ public final class SlicePlanner {
     this.cost = b.cost;
     this.workers = new Semaphore(b.maxWorkers - 1);
     this.failOnRejection = b.failOnRejection;
+    Profiling.prepare();
   }
 
   /**
@@ -134,9 +138,12 @@ public final class SlicePlanner {
     Objects.requireNonNull(budget, "budget");
     Objects.requireNonNull(cancel, "cancel");
     Objects.requireNonNull(listener, "listener");
+    Profiling.Recording recording = Profiling.begin();
     List<SliceRequest> batch = checked(fleet, requests, rules);
     Instance instance = new Instance(fleet, batch, rules, cost);
-    return new SolveRun(this, instance, budget, cancel, listener, start).run();
+    Plan plan = new SolveRun(this, instance, budget, cancel, listener, start).run();
+    recording.done(fleet, batch, budget, plan);
+    return plan;
   }
 
   /**
@@ -167,6 +174,28 @@ public final class SlicePlanner {
     thread.setDaemon(true);
     thread.start();
     return handle;
+  }
+
+  /**
+   * The problem of a batch as a model for other solvers, to be written as MPS or LP; what they find
+   * becomes a plan. This planner's formulations take no part.
+   *
+   * @param fleet the present fleet
+   * @param requests what is wanted; ids must differ from each other and from what runs
+   * @param rules quotas, reserved capacity, permissions, and the time
+   * @param budget how long listing all candidates may take, and again bounding and explaining each
+   *     plan
+   * @return the problem
+   * @throws InvalidInputException listing every problem of the input; also if there is nothing to
+   *     decide, or there would be more than 150,000 candidates, or time was up before all were
+   *     listed
+   */
+  public ExportedProblem export(
+      Fleet fleet, List<SliceRequest> requests, PlanningRules rules, SolveBudget budget) {
+    Objects.requireNonNull(budget, "budget");
+    long start = System.nanoTime();
+    List<SliceRequest> batch = checked(fleet, requests, rules);
+    return ExportedProblem.of(this, new Instance(fleet, batch, rules, cost), budget, start);
   }
 
   private static List<SliceRequest> checked(
@@ -227,8 +256,12 @@ public final class SlicePlanner {
 
   /** Starts loading native code, so that it is there when the search has had its turn. */
   void preload() {
-    if (formulations.stream().anyMatch(f -> f instanceof CpSatFormulation)) {
-      CpSatFormulation.preload();
+    for (Formulation formulation : formulations) {
+      if (formulation instanceof CpSatFormulation) {
+        CpSatFormulation.preload();
+      } else if (formulation instanceof ProcessFormulation outside) {
+        outside.preload();
+      }
     }
   }
 
@@ -267,6 +300,39 @@ public final class SlicePlanner {
     public Builder formulations(List<Formulation> values) {
       formulations = List.copyOf(values);
       return this;
+    }
+
+    /**
+     * Adds the formulations that the class path registers, behind those set so far; each is a line
+     * in {@code META-INF/services/dev.slicewright.formulation.Formulation}. Without this call none
+     * is looked for.
+     *
+     * @param loader where to look, or null for the system class loader
+     * @return this
+     * @throws InvalidInputException naming every registered one that cannot be used; {@link
+     *     DiscoveredFormulations} gives the others all the same
+     */
+    public Builder discover(@Nullable ClassLoader loader) {
+      DiscoveredFormulations found = DiscoveredFormulations.of(loader);
+      if (!found.problems().isEmpty()) {
+        throw new InvalidInputException("registered formulations", found.problems());
+      }
+      List<Formulation> all = new ArrayList<>(formulations);
+      all.addAll(found.formulations());
+      formulations = List.copyOf(all);
+      return this;
+    }
+
+    /**
+     * Adds the formulations that the thread's context class loader sees, as {@link
+     * #discover(ClassLoader)}; where there is none, those that the library's own loader sees.
+     *
+     * @return this
+     * @throws InvalidInputException naming every registered one that cannot be used
+     */
+    public Builder discover() {
+      ClassLoader context = Thread.currentThread().getContextClassLoader();
+      return discover(context != null ? context : SlicePlanner.class.getClassLoader());
     }
 
     /**

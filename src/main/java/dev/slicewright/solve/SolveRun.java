@@ -2,13 +2,13 @@ package dev.slicewright.solve;
 
 import dev.slicewright.CancelToken;
 import dev.slicewright.InvalidInputException;
+import dev.slicewright.Problems;
 import dev.slicewright.SliceId;
 import dev.slicewright.SolveBudget;
 import dev.slicewright.fleet.RunningSlice;
 import dev.slicewright.formulation.Formulation;
 import dev.slicewright.formulation.FormulationResult;
 import dev.slicewright.formulation.FormulationTask;
-import dev.slicewright.formulation.ortools.CpSatFormulation;
 import dev.slicewright.plan.BrokenSlice;
 import dev.slicewright.plan.Eviction;
 import dev.slicewright.plan.Level;
@@ -34,15 +34,18 @@ import dev.slicewright.topology.TpuTopology;
 import dev.slicewright.topology.Twist;
 import java.lang.System.Logger;
 import java.time.Duration;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.TreeSet;
-import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -75,9 +78,12 @@ final class SolveRun {
   private final Stop hardStop;
   private final long startNanos;
   private final Map<String, long[]> phases = new LinkedHashMap<>(); // nanos, size
+  private final ArrayDeque<long[]> spans = new ArrayDeque<>(); // since, nanos
   private final Set<String> engines = new java.util.LinkedHashSet<>();
   private final List<String> notes = new ArrayList<>();
   private final Bounds bounds;
+  private final Prover prover;
+  private final Thread owner = Thread.currentThread();
   private final Asker asker;
   private Solution best;
   private long[] values;
@@ -86,6 +92,8 @@ final class SolveRun {
   private final Map<Integer, Opinion> opinions = new HashMap<>(); // by level
   private final @Nullable Long[] claimed;
   private final boolean repairs; // whether something broken may move
+  private @Nullable PlacementSearch running;
+  private boolean paused; // whether the search was stopped for a formulation, with time left
   private boolean roundsRanOut;
   private long lastTold;
   private long @Nullable [] toldValues;
@@ -109,6 +117,7 @@ final class SolveRun {
     this.hardStop = new Stop(token, startNanos + whole);
     phase("translate", startNanos, in.requests.size());
     this.bounds = new Bounds(in, stop);
+    this.prover = new Prover(in, bounds);
     this.asker = new Asker(stop, hardStop, this::note);
     this.best = Solution.nothing(in.demands.size());
     this.values = Values.of(in, best);
@@ -118,9 +127,16 @@ final class SolveRun {
     this.repairs = Completion.hasRepairs(in);
   }
 
+  /** Ends a phase; what others took within it is theirs, so that times add up. */
   private void phase(String name, long sinceNanos, long size) {
+    long whole = System.nanoTime() - sinceNanos;
+    long own = whole;
+    while (!spans.isEmpty() && spans.peekLast()[0] - sinceNanos >= 0) {
+      own -= spans.removeLast()[1];
+    }
+    spans.addLast(new long[] {sinceNanos, whole});
     long[] sum = phases.computeIfAbsent(name, n -> new long[2]);
-    sum[0] += System.nanoTime() - sinceNanos;
+    sum[0] += own;
     sum[1] = Math.max(sum[1], size);
   }
 
@@ -132,9 +148,31 @@ final class SolveRun {
       if (!isDone()) {
         refine();
       }
+      PlacementSearch search = running;
+      if (search != null && paused && !isDone() && !stop.getAsBoolean()) {
+        paused = false;
+        improve(search, roundLimit() - ROUNDS_BEFORE_MODEL, stop, false);
+      }
     }
     bound();
     return finish(first);
+  }
+
+  /**
+   * The plan of a solution from elsewhere: bounded and explained, not improved.
+   *
+   * @throws InvalidInputException if the verifier rejects it
+   */
+  Plan planOf(Solution solution, String engine) {
+    best = solution;
+    values = Values.of(in, solution);
+    engines.add(engine);
+    bound();
+    Plan plan = build(solution, stopReason(), score(), true);
+    Problems problems = new Problems();
+    verify(plan).forEach(v -> problems.add(v.path(), v.message()));
+    problems.throwIfAny("solution");
+    return timed(plan);
   }
 
   // ---------------------------------------------------------------- search
@@ -157,21 +195,29 @@ final class SolveRun {
       return;
     }
     tell();
+    running = search;
     boolean small = planner.hasFormulations() && translation() != null;
-    long rounds = budget.mode() == SolveBudget.Mode.FAST ? Long.MAX_VALUE : roundLimit();
+    boolean fast = budget.mode() == SolveBudget.Mode.FAST;
+    long rounds = roundLimit();
     Stop own = stop;
     if (small) {
+      // A share of the time; where runs must repeat, a number of rounds. The rest comes after.
       planner.preload();
-      rounds = Math.min(rounds, ROUNDS_BEFORE_MODEL);
-      if (budget.mode() == SolveBudget.Mode.FAST) {
-        long share = Math.max(1_000_000, stop.remainingNanos() / 5);
-        own = new Stop(stop.token(), System.nanoTime() + share);
-      } // otherwise only rounds count, so that runs repeat
+      paused = true;
+      long share = in.free.isEmpty() ? 5 : 2;
+      if (fast) {
+        own = new Stop(stop.token(), System.nanoTime() + stop.remainingNanos() / 10 * share);
+      } else {
+        rounds = ROUNDS_BEFORE_MODEL;
+      }
     }
     improve(search, rounds, own, small);
   }
 
   private long roundLimit() {
+    if (budget.mode() == SolveBudget.Mode.FAST) {
+      return Long.MAX_VALUE;
+    }
     return Math.max(200, budget.deadline().toMillis() * ROUNDS_PER_MILLI);
   }
 
@@ -182,51 +228,53 @@ final class SolveRun {
     return search;
   }
 
+  /** Rounds of search, and turns of the prover, that alternate on one thread. */
+  private static final int ROUNDS_A_TURN = 100;
+
+  private static final int TURNS = 3;
+
+  /**
+   * Search and bound side by side. Where runs need not repeat the prover has a thread of its own,
+   * and further workers search; else one thread does both in turn.
+   */
   private void improve(PlacementSearch search, long rounds, Stop own, boolean small) {
     long since = System.nanoTime();
+    Race race = new Race(own);
+    race.offer(search);
+    boolean fast = budget.mode() == SolveBudget.Mode.FAST;
     int extra =
-        budget.mode() == SolveBudget.Mode.REPRODUCIBLE || small
+        budget.mode() == SolveBudget.Mode.REPRODUCIBLE || small && !fast
             ? 0
             : planner.acquireWorkers(budget.workers() - 1);
     List<Thread> threads = new ArrayList<>();
     List<PlacementSearch> others = new ArrayList<>();
-    AtomicBoolean reached = new AtomicBoolean();
-    long[] target = target();
-    boolean race = budget.mode() == SolveBudget.Mode.FAST;
+    boolean proves = Prover.onlyBoxes(in);
     try {
       for (int w = 1; w <= extra; w++) {
         PlacementSearch other = newSearch(budget.seed() + 0x9E3779B97F4A7C15L * w);
         others.add(other);
+        boolean first = w == 1 && fast && proves;
         Thread thread =
             new Thread(
                 () -> {
-                  other.construct(own);
-                  other.improve(
-                      rounds, () -> race && reached.get() || own.getAsBoolean(), target, () -> {});
-                  if (target != null && reaches(other.value(), target)) {
-                    reached.set(true);
+                  if (first) {
+                    race.prove();
+                  }
+                  if (!race.isOver()) {
+                    other.construct(race::isOver);
+                    race.alternate(other, fast ? Long.MAX_VALUE : rounds, first ? 1 : 0, fast);
                   }
                 },
-                "slicewright-search-" + w);
+                "slicewright-" + (first ? "prover" : "search-" + w));
         thread.setDaemon(true);
         threads.add(thread);
         thread.start();
       }
-      long done =
-          search.improve(
-              rounds,
-              () -> race && reached.get() || own.getAsBoolean(),
-              target,
-              () -> {
-                if (listener != SlicePlanner.NOBODY
-                    && System.nanoTime() - lastTold > LISTENER_PAUSE_NANOS) {
-                  adopt(Solution.of(search.assignments()));
-                  tell();
-                }
-              });
-      reached.compareAndSet(false, target != null && reaches(search.value(), target));
+      boolean both = proves && !(fast && extra > 0);
+      long done = race.alternate(search, rounds, both ? TURNS : 0, fast);
       roundsRanOut = done >= rounds;
     } finally {
+      race.over = true;
       for (Thread thread : threads) {
         join(thread);
       }
@@ -238,6 +286,127 @@ final class SolveRun {
     }
     phase("search", since, in.demands.size());
     bound();
+  }
+
+  /** What threads that search and prove at once have in common. */
+  private final class Race {
+    private final Stop own;
+    private final AtomicReference<long[]> leading = new AtomicReference<>(values.clone());
+    volatile boolean over; // read by all
+
+    Race(Stop own) {
+      this.own = own;
+    }
+
+    boolean isOver() {
+      return over || own.getAsBoolean();
+    }
+
+    /** Makes a search's value the one to prove, if it is better. */
+    void offer(PlacementSearch search) {
+      long[] own = levelValues(search.value());
+      leading.accumulateAndGet(own, (a, b) -> Values.compare(in.levels, b, a) > 0 ? b : a);
+    }
+
+    /** Proves until there is nothing left to do. */
+    void prove() {
+      while (!isOver()) {
+        long[] aim = Objects.requireNonNull(leading.get());
+        if (isMet(aim)) {
+          over = true;
+        } else if (!prover.work(aim)) {
+          return;
+        }
+      }
+    }
+
+    /**
+     * Searches, and after every so many rounds takes some turns at proving.
+     *
+     * @param fast whether other threads may end the search, and guide it
+     * @return the rounds done
+     */
+    long alternate(PlacementSearch search, long rounds, int turns, boolean fast) {
+      BooleanSupplier stop = fast ? this::isOver : own;
+      long done = 0;
+      Prover.Guide followed = null;
+      while (done < rounds && !stop.getAsBoolean()) {
+        Prover.Guide guide = fast || turns > 0 ? prover.guide() : null;
+        if (guide != followed && guide != null) {
+          search.guide(guide.byPod());
+          followed = guide;
+        }
+        long some = Math.min(ROUNDS_A_TURN, rounds - done);
+        long did =
+            search.improve(
+                some,
+                stop,
+                null,
+                () -> {
+                  offer(search);
+                  told(search);
+                });
+        done += did;
+        if (did == 0) {
+          break; // nothing that it could change
+        }
+        long[] aim = fast ? Objects.requireNonNull(leading.get()) : levelValues(search.value());
+        boolean met = turns > 0 && isMet(aim);
+        for (int i = 0; i < turns && !met && !stop.getAsBoolean(); i++) {
+          if (!prover.work(aim)) {
+            break;
+          }
+          met = isMet(aim);
+        }
+        if (met) {
+          over = true;
+          break;
+        }
+      }
+      return done;
+    }
+  }
+
+  private void told(PlacementSearch search) {
+    if (listener != SlicePlanner.NOBODY
+        && Thread.currentThread() == owner
+        && System.nanoTime() - lastTold > LISTENER_PAUSE_NANOS) {
+      adopt(Solution.of(search.assignments()));
+      tell();
+    }
+  }
+
+  /** A search's value level by level; what it does not know stays as in hand. */
+  private long[] levelValues(long[] value) {
+    long[] out = values.clone();
+    int p = 0;
+    for (int l = 0; l < out.length; l++) {
+      switch (in.levels.get(l).kind()) {
+        case PLACED -> out[l] = value[p++];
+        case SHAPE_RANK -> out[l] = -value[in.priorities.length];
+        case PRICE -> out[l] = -value[in.priorities.length + 1];
+        case KEPT, DISRUPTION, NEW_HOSTS -> {}
+      }
+    }
+    return out;
+  }
+
+  /** Whether a search cannot do better than these values, or not by more than the gap asked for. */
+  private boolean isMet(long[] aim) {
+    for (int l = 0; l < aim.length; l++) {
+      Level level = in.levels.get(l);
+      boolean own =
+          switch (level.kind()) {
+            case PLACED, SHAPE_RANK, PRICE -> true;
+            case KEPT, DISRUPTION, NEW_HOSTS -> false;
+          };
+      long bound = own ? bounds.bound(l, aim).value() : aim[l];
+      if (bound != aim[l]) {
+        long of = Math.max(1, level.kind().maximise() ? bound : aim[l]);
+        return Math.abs(bound - aim[l]) <= budget.gapTarget() * of;
+      }
+    }
+    return true;
   }
 
   private static void join(Thread thread) {
@@ -252,39 +421,6 @@ final class SolveRun {
     if (interrupted) {
       Thread.currentThread().interrupt();
     }
-  }
-
-  /**
-   * The value at which a search may stop, in the search's own terms, or null if it is not known.
-   */
-  private long @Nullable [] target() {
-    long[] target = new long[in.priorities.length + 2];
-    target[in.priorities.length] = 0;
-    target[in.priorities.length + 1] = Long.MIN_VALUE;
-    int p = 0;
-    for (int l = 0; l < in.levels.size(); l++) {
-      Bounds.Bound bound = proved[l];
-      switch (in.levels.get(l).kind()) {
-        case PLACED -> {
-          if (bound == null) {
-            return null;
-          }
-          target[p++] = bound.value();
-        }
-        case PRICE -> target[in.priorities.length + 1] = bound == null ? 0 : -bound.value();
-        case KEPT, DISRUPTION, SHAPE_RANK, NEW_HOSTS -> {}
-      }
-    }
-    return target;
-  }
-
-  private static boolean reaches(long[] value, long[] target) {
-    for (int i = 0; i < target.length; i++) {
-      if (value[i] != target[i]) {
-        return value[i] > target[i];
-      }
-    }
-    return true;
   }
 
   /** What a search has placed, and what is broken moved beside it. */
@@ -319,7 +455,14 @@ final class SolveRun {
   private Bounds.Bound refresh(int l) {
     Bounds.Bound known = proved[l];
     if (known != null && Arrays.equals(provedFor[l], before(l))) {
-      return known;
+      if (known.value() == values[l]) {
+        return known;
+      }
+      Bounds.Bound now = bounds.bound(l, values);
+      boolean max = in.levels.get(l).kind().maximise();
+      return (max ? now.value() < known.value() : now.value() > known.value())
+          ? prove(l, now)
+          : known;
     }
     claimed[l] = null;
     return prove(l, bounds.bound(l, values));
@@ -441,6 +584,9 @@ final class SolveRun {
       return false;
     }
     engines.add(name);
+    if (first.status() == FormulationResult.Status.FAILED) {
+      note(name + " failed: " + first.message() + ".");
+    }
     long[] before = before(level);
     long optimum = take(t, name, first, level);
     if (!Arrays.equals(before, before(level))) {
@@ -465,7 +611,7 @@ final class SolveRun {
       return true;
     }
     opinions.put(level, new Opinion(before, optimum, name));
-    if (!(formulation instanceof CpSatFormulation)) {
+    if (!Asker.isCpSat(formulation)) {
       note(
           name
               + " claims an optimum that nothing else confirms, so it does not count as proved;"
@@ -744,8 +890,8 @@ final class SolveRun {
               !may
                   ? "It uses a failed part, and the rules do not let it move."
                   : settled
-                      ? "It uses a failed part, and no plan that is as good otherwise moves it: free"
-                          + " room, or permit more."
+                      ? "It uses a failed part, and no plan that is as good otherwise moves it:"
+                          + " free room, or permit more."
                       : "It uses a failed part, and the solve ended before a place to move to was"
                           + " found or ruled out."));
     }

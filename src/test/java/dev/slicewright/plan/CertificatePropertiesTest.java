@@ -46,8 +46,9 @@ import net.jqwik.api.Property;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Whatever the prices: no plan that keeps the earlier levels is better than a certified bound.
- * Every plan of tiny problems is tried, or a sample of them where there are many.
+ * Whatever the prices: no plan that keeps the earlier levels is better than a certified bound, nor
+ * than that of a tree of cases, nor than that of the case under which it falls. Every plan of tiny
+ * problems is tried, or a sample of them where there are many.
  */
 class CertificatePropertiesTest {
 
@@ -81,17 +82,23 @@ class CertificatePropertiesTest {
 
   @Property(tries = 60)
   void boundsHoldOnBoxes(@ForAll long seed) {
-    new Trial(new Random(seed), BOXES).check();
+    Trial trial = new Trial(new Random(seed), BOXES);
+    trial.check();
+    trial.checkBranches();
   }
 
   @Property(tries = 60)
   void boundsHoldOnPartitions(@ForAll long seed) {
-    new Trial(new Random(seed), FORESTS).check();
+    Trial trial = new Trial(new Random(seed), FORESTS);
+    trial.check();
+    trial.checkBranches();
   }
 
   @Property(tries = 60)
   void boundsHoldOnCubes(@ForAll long seed) {
-    new Trial(new Random(seed), OPTICAL).check();
+    Trial trial = new Trial(new Random(seed), OPTICAL);
+    trial.check();
+    trial.checkBranches();
   }
 
   /** A random problem, all its plans, and random certificates. */
@@ -100,6 +107,7 @@ class CertificatePropertiesTest {
     private final Case c;
     private final List<SliceRequest> requests = new ArrayList<>();
     private final List<long[]> values = new ArrayList<>();
+    private final List<List<RequestPlacement>> placements = new ArrayList<>(); // for each of values
 
     Trial(Random random, List<TpuTopology> topologies) {
       this.random = random;
@@ -312,7 +320,7 @@ class CertificatePropertiesTest {
       assertThat(values).isNotEmpty();
       List<Level> levels = levels();
       for (int trial = 0; trial < 12; trial++) {
-        Certificate certificate = certificate(levels);
+        Certificate certificate = certificate(levels, random.nextInt(levels.size()));
         long[] held = pick(values);
         long bound =
             PlanVerifier.certifiedBound(
@@ -327,6 +335,66 @@ class CertificatePropertiesTest {
           }
         }
       }
+    }
+
+    void checkBranches() {
+      List<Level> levels = levels();
+      BoundChecker checker = PlanVerifier.boundChecker(c.fleet(), requests, c.rules(), c.cost());
+      for (int trial = 0; trial < 6; trial++) {
+        int level = random.nextInt(levels.size());
+        BranchTree tree = tree(levels, level, 0);
+        long[] held = pick(values);
+        long bound = checker.bound(tree, held);
+        for (int i = 0; i < values.size(); i++) {
+          if (keeps(levels, level, held, values.get(i))) {
+            List<BranchTree.Step> path = new ArrayList<>();
+            BranchTree.Leaf leaf = leafOf(tree, placements.get(i), path);
+            long mine = checker.bound(leaf.certificate(), path, leaf.branchPrices(), held);
+            boolean max = levels.get(level).kind().maximise();
+            long value = values.get(i)[level];
+            if (max ? bound < mine || mine < value : bound > mine || mine > value) {
+              fail(bound + ", case " + mine + ", value " + value + ": " + tree + path + c);
+            }
+          }
+        }
+      }
+    }
+
+    /** The leaf under which a plan falls. */
+    private static BranchTree.Leaf leafOf(
+        BranchTree tree, List<RequestPlacement> placed, List<BranchTree.Step> path) {
+      BranchTree at = tree;
+      while (at instanceof BranchTree.Split split) {
+        long count = 0;
+        for (RequestPlacement request : placed) {
+          for (Placement slice : request.slices()) {
+            count += split.row().counts(request.request(), slice.pod(), slice.shape()) ? 1 : 0;
+          }
+        }
+        path.add(new BranchTree.Step(split.row(), split.atMost(), count > split.atMost()));
+        at = count > split.atMost() ? split.above() : split.below();
+      }
+      return (BranchTree.Leaf) at;
+    }
+
+    private BranchTree tree(List<Level> levels, int level, int depth) {
+      if (depth == 0 || depth < 3 && random.nextBoolean()) {
+        SliceRequest like = pick(requests);
+        Pod pod = pick(List.copyOf(c.fleet().pods()));
+        List<Shape> shapes = Collectives.shapeOptions(like, pod.topology());
+        Shape shape = shapes.isEmpty() ? Shape.of(2, 2) : pick(shapes);
+        CountRow row =
+            random.nextBoolean()
+                ? CountRow.ofShape(shape)
+                : CountRow.ofChips(shape.chips() / (1 + random.nextInt(2)), shape.chips());
+        row = random.nextInt(3) > 0 ? row : row.inPod(pod.id());
+        row = random.nextInt(3) > 0 ? row : row.withPriorities(random.nextInt(2), 1);
+        return new BranchTree.Split(
+            row, random.nextInt(3), tree(levels, level, depth + 1), tree(levels, level, depth + 1));
+      }
+      long[] branchPrices =
+          random.longs(depth, 0, 200).map(p -> p * Certificate.UNIT / 2).toArray();
+      return new BranchTree.Leaf(certificate(levels, level), branchPrices);
     }
 
     private static boolean keeps(List<Level> levels, int level, long[] held, long[] other) {
@@ -402,13 +470,13 @@ class CertificatePropertiesTest {
       Verification v = new Verification(c.fleet(), requests, c.rules(), c.cost(), b.build());
       if (v.run().stream().allMatch(x -> x.path().startsWith("score"))) {
         values.add(v.values());
+        placements.add(List.copyOf(b.build().placements()));
       }
     }
 
     // ------------------------------------------------------------- random prices
 
-    private Certificate certificate(List<Level> levels) {
-      int level = random.nextInt(levels.size());
+    private Certificate certificate(List<Level> levels, int level) {
       int scale = 1 + random.nextInt(64);
       List<Certificate.CellPrices> cells = new ArrayList<>();
       List<Certificate.RowPrice> rows = new ArrayList<>();
@@ -451,6 +519,86 @@ class CertificatePropertiesTest {
     private Certificate.RowPrice row(Certificate.RowKind kind, String pod, int size, int most) {
       long price = random.nextInt(most + 1) * Certificate.UNIT / 2;
       return new Certificate.RowPrice(kind, pod, size, random.nextBoolean(), price);
+    }
+  }
+
+  // ---------------------------------------------------------------- exact prices
+
+  private static final List<TpuTopology> LARGER_BOXES =
+      List.of(
+          TpuTopology.torus(10, 6),
+          TpuTopology.torusBuilder(8, 10).mesh().build(),
+          TpuTopology.torus(6, 4, 4),
+          TpuTopology.torusBuilder(4, 6, 5).hostTile(Shape.of(1, 2, 1)).build());
+
+  /**
+   * The cheapest footprint is the cheapest of all that the verifier accepts. Many single chips
+   * elsewhere, all priced out by a step, make the bound a sum of whole prices below the trivial.
+   */
+  @Property(tries = 40)
+  void oneSliceIsPricedExactly(@ForAll long seed) {
+    Random random = new Random(seed);
+    TpuTopology t = LARGER_BOXES.get(random.nextInt(LARGER_BOXES.size()));
+    Fleet fleet = Fleet.builder().pod("p", t).pod("other", TpuTopology.v5e()).build();
+    for (int i = random.nextInt(3); i > 0; i--) {
+      fleet = fleet.failHost("p", new HostId(random.nextInt(t.hostCount())));
+    }
+    if (random.nextBoolean()) {
+      Part link = new Part.Link(t.chip(random.nextInt(t.chipCount())), Axis.X);
+      Health health = random.nextBoolean() ? Health.FAILED : Health.DEGRADED;
+      fleet = t.wraps(Axis.X) ? fleet.report("p", link, health) : fleet;
+    }
+    List<Shape> legal = t.legalShapes();
+    SliceRequest request =
+        SliceRequest.builder("one")
+            .shape(legal.get(random.nextInt(legal.size())))
+            .pod("p")
+            .mayTurn(random.nextInt(3) > 0)
+            .healthyOnly(random.nextBoolean())
+            .interconnect(random.nextInt(4) > 0 ? Interconnect.ANY : Interconnect.WRAPAROUND)
+            .build();
+    Shape shape = request.shapes().get(0);
+    List<SliceRequest> requests = new ArrayList<>(List.of(request));
+    for (int i = 0; i < 256; i++) {
+      requests.add(SliceRequest.builder("other-" + i).shape(Shape.of(1, 1)).pod("other").build());
+    }
+    Case c = new Case(fleet, requests, PlanningRules.NONE, CostTerms.DEFAULT);
+    List<Footprint> accepted = new ArrayList<>();
+    for (Footprint footprint : Trial.footprints(t, shape)) {
+      Plan.Builder plan = c.plan().placement(c.one(request, "p", shape.toString(), footprint));
+      requests.stream().skip(1).forEach(r -> plan.unplaced(Case.unplaced(r)));
+      if (c.verify(plan.score(c.score(new long[1])).build()).stream()
+          .allMatch(v -> v.path().startsWith("score"))) {
+        accepted.add(footprint);
+      }
+    }
+    BoundChecker checker =
+        PlanVerifier.boundChecker(fleet, requests, PlanningRules.NONE, CostTerms.DEFAULT);
+    List<BranchTree.Step> path =
+        List.of(new BranchTree.Step(CountRow.ofChips(1, 1).inPod("other"), 0, false));
+    for (int trial = 0; trial < 4; trial++) {
+      long[] prices =
+          random.longs(t.cellCount(), 0, trial + 1).map(p -> p * Certificate.UNIT).toArray();
+      long all = 0;
+      for (int cell = 0; cell < prices.length; cell++) {
+        boolean failed = fleet.pod("p").orElseThrow().health().failedCells().contains(cell);
+        all += failed ? 0 : prices[cell] / Certificate.UNIT;
+      }
+      long least = Long.MAX_VALUE;
+      for (Footprint footprint : accepted) {
+        long sum = 0;
+        for (int cell : t.cells(footprint)) {
+          sum += prices[cell] / Certificate.UNIT;
+        }
+        least = Math.min(least, sum);
+      }
+      long expected = accepted.isEmpty() ? all : all + Math.max(0, shape.chips() - least);
+      Certificate certificate =
+          new Certificate(
+              0, List.of(new Certificate.CellPrices("p", prices)), List.of(), new long[0]);
+      assertThat(checker.bound(certificate, path, new long[] {Certificate.UNIT}, new long[1]))
+          .as("%s on %s with %s", request, t, Arrays.toString(prices))
+          .isEqualTo(Math.min(expected, 256 + shape.chips()));
     }
   }
 

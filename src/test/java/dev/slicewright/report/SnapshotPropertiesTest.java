@@ -46,7 +46,7 @@ class SnapshotPropertiesTest {
     assertThat(Snapshot.read(together).toJson()).isEqualTo(together);
     Plan read = Snapshot.read(alone).plan().orElseThrow();
     assertThat(snapshot(instance).withPlan(read).toJson()).isEqualTo(together);
-    assertThat(read.score().values()).isEqualTo(plan.score().values());
+    assertThat(read.score()).isEqualTo(plan.score());
     assertThat(read.toString()).isEqualTo(plan.toString());
   }
 

@@ -5,9 +5,14 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
 import dev.slicewright.InvalidInputException;
+import dev.slicewright.Problem;
 import dev.slicewright.fleet.Fleet;
 import dev.slicewright.fleet.Health;
 import dev.slicewright.fleet.Part;
+import dev.slicewright.plan.BranchTree;
+import dev.slicewright.plan.Certificate;
+import dev.slicewright.plan.CountRow;
+import dev.slicewright.plan.Proof;
 import dev.slicewright.request.PlanningRules;
 import dev.slicewright.request.SliceRequest;
 import dev.slicewright.request.Spread;
@@ -235,6 +240,64 @@ class SnapshotTest {
             "requests[0].colour",
             "rules.permit",
             "extra");
+  }
+
+  @Test
+  void aTreeOfCasesThatLeavesOneOutIsRefused() {
+    String leaf = "{\"certificate\": {\"level\": 0, \"cells\": [0]}, \"prices\": [1]}";
+    String split = "{\"count\": {\"minChips\": 2}, \"atMost\": 1}";
+    BranchTree.Leaf read =
+        new BranchTree.Leaf(
+            new Certificate(
+                0,
+                List.of(new Certificate.CellPrices("b", new long[] {5})),
+                List.of(),
+                new long[0]),
+            new long[] {1});
+    assertThat(branches(split + "," + leaf + "," + leaf))
+        .isEqualTo(
+            new Proof.Branched(
+                new BranchTree.Split(CountRow.ofChips(2, Long.MAX_VALUE), 1, read, read)));
+
+    assertThat(refusedBranches(split + "," + leaf))
+        .isEqualTo(BRANCHES + "nodes[0]: expected the nodes of both its sides to follow");
+    assertThat(refusedBranches(leaf + "," + leaf))
+        .isEqualTo(BRANCHES + "nodes: expected the nodes of one tree, but was those of 2");
+    assertThat(refusedBranches(""))
+        .isEqualTo(BRANCHES + "nodes: expected the nodes of one tree, but was those of 0");
+    assertThat(refusedBranches(leaf.replace("[0]", "[1]")))
+        .isEqualTo(
+            BRANCHES + "nodes[0].certificate.cells[0]: there are no prices number 1 in cells");
+    assertThat(refusedBranches("{}"))
+        .isEqualTo(
+            BRANCHES + "nodes[0]: expected a count to split at, or the certificate of a leaf");
+    assertThat(refusedBranches((split + ",").repeat(65) + (leaf + ",").repeat(65) + leaf))
+        .isEqualTo(
+            BRANCHES + "nodes[0]: Expected at most 64 splits on the way to a leaf, but was 65");
+    assertThat(refusedBranches(split.replace("2}", "-2}") + "," + leaf + "," + leaf))
+        .startsWith(BRANCHES + "nodes[0].count: Expected minChips from 0 to maxChips");
+  }
+
+  private static final String BRANCHES = "plan.score[0].branches.";
+
+  private static String withBranches(String nodes) {
+    return "{"
+        + HEAD
+        + ", \"plan\": {\"fleetVersion\": 0, \"stopped\": \"deadline\", \"score\": [{\"level\": \"placed\","
+        + " \"value\": 0, \"bound\": 8, \"branches\": {\"cells\": [{\"pod\": \"b\", \"prices\": [5]}],"
+        + " \"nodes\": ["
+        + nodes
+        + "]}}]}}";
+  }
+
+  private static Proof branches(String nodes) {
+    Snapshot read = Snapshot.read(withBranches(nodes));
+    return read.plan().orElseThrow().score().levels().get(0).proof();
+  }
+
+  private static String refusedBranches(String nodes) {
+    Problem only = refused(withBranches(nodes)).problems().get(0);
+    return only.path() + ": " + only.message();
   }
 
   @Test

@@ -3,8 +3,10 @@ package dev.slicewright.testing;
 import dev.slicewright.SliceId;
 import dev.slicewright.fleet.Pod;
 import dev.slicewright.fleet.RunningSlice;
+import dev.slicewright.plan.BranchTree;
 import dev.slicewright.plan.BrokenSlice;
 import dev.slicewright.plan.Certificate;
+import dev.slicewright.plan.CountRow;
 import dev.slicewright.plan.Eviction;
 import dev.slicewright.plan.Level;
 import dev.slicewright.plan.Move;
@@ -112,9 +114,10 @@ public final class RandomPlans {
       long value = random.nextLong(1_000_000);
       int n = levels.size();
       Proof proof =
-          switch (random.nextInt(3)) {
+          switch (random.nextInt(4)) {
             case 0 -> new Proof.Trivial();
             case 1 -> new Proof.Agreement("one", "two");
+            case 2 -> new Proof.Branched(tree(n, pods, random, 3, new ArrayList<>()));
             default -> new Proof.Certified(certificate(n, pods, random));
           };
       levels.add(
@@ -126,6 +129,31 @@ public final class RandomPlans {
               random.nextBoolean() ? null : (Long) value));
     }
     return new Score(levels);
+  }
+
+  /** Some leaves share their prices on cells. */
+  private static BranchTree tree(
+      int level, List<Pod> pods, SplittableRandom random, int depth, List<Certificate> seen) {
+    if (depth > 0 && random.nextInt(3) > 0) {
+      long least = random.nextInt(65);
+      CountRow row =
+          random.nextBoolean()
+              ? CountRow.ofChips(least, least + random.nextInt(64))
+              : CountRow.ofShape(Shape.of(4, 2, 1 + random.nextInt(4)));
+      row = random.nextBoolean() ? row : row.inPod(pick(random, pods).id());
+      row = random.nextBoolean() ? row : row.withPriorities(0, random.nextInt(3));
+      return new BranchTree.Split(
+          row,
+          random.nextInt(9),
+          tree(level, pods, random, depth - 1, seen),
+          tree(level, pods, random, depth - 1, seen));
+    }
+    Certificate made =
+        seen.isEmpty() || random.nextBoolean()
+            ? certificate(level, pods, random)
+            : pick(random, seen);
+    seen.add(made);
+    return new BranchTree.Leaf(made, random.longs(random.nextInt(4), 0, 1L << 30).toArray());
   }
 
   private static Certificate certificate(int level, List<Pod> pods, SplittableRandom random) {

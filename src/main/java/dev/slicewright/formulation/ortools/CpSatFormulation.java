@@ -2,17 +2,10 @@ package dev.slicewright.formulation.ortools;
 
 import dev.slicewright.formulation.Formulation;
 import dev.slicewright.formulation.FormulationResult;
-import dev.slicewright.formulation.FormulationResult.Status;
 import dev.slicewright.formulation.FormulationTask;
 import dev.slicewright.formulation.PlacementModel;
-import dev.slicewright.formulation.PlacementModel.Candidate;
-import dev.slicewright.formulation.PlacementModel.Group;
-import java.util.Locale;
-import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicInteger;
 
 /**
  * Solves placement models with CP-SAT of OR-Tools, in this process. Safe for concurrent use.
@@ -27,8 +20,8 @@ import java.util.concurrent.atomic.AtomicInteger;
  * of the time left is kept, of 25 % from {@value CpSatRun#LARGE_LITERALS} literals on. Where the
  * native side overruns nonetheless, the caller is released shortly after the deadline, after a
  * cancellation within 50 ms; the native thread is then left behind, told to stop every 10 ms, and
- * ends by itself. While {@value #MAX_LINGERING} such threads live, {@link #whyNot} declines new
- * models. An interrupt of the calling thread cancels the solve and stays set.
+ * ends by itself. While {@value NativeGate#MAX_LINGERING} such threads live, {@link #whyNot}
+ * declines new models. An interrupt of the calling thread cancels the solve and stays set.
  *
  * <p><b>Size.</b> {@link #whyNot} declines models of more than {@value #MAX_LITERALS} literals
  * (cells, gains and terms of the candidates, equal items counted once) and those with less than
@@ -58,12 +51,6 @@ public final class CpSatFormulation implements Formulation {
   /** Time that must be left for each literal: building, handing over and presolve, with room. */
   static final int MICROS_PER_LITERAL = 4;
 
-  /** Beyond so many times the literals allowed, equal items are not even looked for. */
-  private static final int MAX_COPIES = 16;
-
-  /** How many native threads may be left behind before new models are declined. */
-  static final int MAX_LINGERING = 4;
-
   private static final Set<Capability> CAPABILITIES =
       Set.of(
           Capability.STREAM,
@@ -73,12 +60,11 @@ public final class CpSatFormulation implements Formulation {
           Capability.SIDE_ROWS,
           Capability.GROUP_TIES);
 
-  private final OrToolsNatives natives;
-  private final AtomicInteger lingering = new AtomicInteger();
+  private final NativeGate gate;
 
   /** For tests. */
   CpSatFormulation(OrToolsNatives natives) {
-    this.natives = natives;
+    this.gate = new NativeGate("CP-SAT", MAX_LITERALS, MICROS_PER_LITERAL, natives);
   }
 
   /**
@@ -126,29 +112,7 @@ public final class CpSatFormulation implements Formulation {
    */
   @Override
   public Optional<String> whyNot(PlacementModel model, FormulationTask task) {
-    if (task.level() >= model.levels().size()) {
-      return Optional.of(
-          "Expected a level below " + model.levels().size() + ", but was " + task.level() + ".");
-    }
-    long literals = literals(model, MAX_LITERALS);
-    long affordable = Math.min(MAX_LITERALS, TimeUnit.NANOSECONDS.toMicros(task.remainingNanos()));
-    if (literals > affordable) {
-      return Optional.of(
-          String.format(
-              Locale.ROOT,
-              "CP-SAT is given at most %d literals, and one for each %d µs left, now %d; this"
-                  + " model has %d. Give it fewer candidates or more time.",
-              MAX_LITERALS,
-              MICROS_PER_LITERAL,
-              affordable,
-              literals));
-    }
-    int left = lingering.get();
-    if (left >= MAX_LINGERING) {
-      return Optional.of(
-          left + " native solves that overran have not ended; try again when they have.");
-    }
-    return natives.whyNot(loadingDeadline(task));
+    return gate.whyNot(model, task);
   }
 
   /**
@@ -158,66 +122,6 @@ public final class CpSatFormulation implements Formulation {
    */
   @Override
   public FormulationResult solve(PlacementModel model, FormulationTask task) {
-    Objects.requireNonNull(model, "model");
-    if (task.level() >= model.levels().size()) {
-      throw new IllegalArgumentException(
-          "Expected a level below " + model.levels().size() + ", but was " + task.level() + ".");
-    }
-    if (task.cancel().isCancelled()) {
-      return new FormulationResult(Status.CANCELLED, null, null, "cancelled before the solve");
-    }
-    if (Thread.currentThread().isInterrupted()) {
-      return new FormulationResult(Status.CANCELLED, null, null, "interrupted before the solve");
-    }
-    if (!natives.require(loadingDeadline(task))) {
-      boolean interrupted = Thread.currentThread().isInterrupted();
-      return new FormulationResult(
-          interrupted ? Status.CANCELLED : Status.UNKNOWN,
-          null,
-          null,
-          interrupted
-              ? "interrupted while native code was being loaded"
-              : "native code was still being loaded when time ran out");
-    }
-    if (task.remainingNanos() == 0) {
-      return new FormulationResult(
-          Status.UNKNOWN, null, null, "the deadline had passed before the solve");
-    }
-    return new CpSatRun(model, task, lingering).call();
-  }
-
-  /** Until when to wait for loading: three quarters of the time left. */
-  private static long loadingDeadline(FormulationTask task) {
-    long now = System.nanoTime();
-    return now + Math.max(0, task.deadlineNanos() - now) / 4 * 3;
-  }
-
-  /**
-   * Literals of a model. Equal items are counted once, unless the count is below the limit without
-   * that, or far beyond it.
-   */
-  static long literals(PlacementModel model, long limit) {
-    long tied = 0;
-    for (Group group : model.groups()) {
-      tied += group.disturbedTerms().size() + 1;
-    }
-    long all = tied;
-    for (Candidate candidate : model.candidates()) {
-      all += size(candidate);
-    }
-    if (all <= limit || all / MAX_COPIES > limit) {
-      return all;
-    }
-    long distinct = tied;
-    for (ItemClasses.ItemClass c : ItemClasses.of(model).all()) {
-      for (int way : c.ways()) {
-        distinct += size(model.candidates().get(way));
-      }
-    }
-    return distinct;
-  }
-
-  private static int size(Candidate candidate) {
-    return candidate.cells().length + candidate.gains().length + candidate.terms().size() + 1;
+    return gate.solve(model, task, lingering -> new CpSatRun(model, task, lingering));
   }
 }

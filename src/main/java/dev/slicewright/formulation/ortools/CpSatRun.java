@@ -5,25 +5,18 @@ import com.google.ortools.sat.CpSolverResponse;
 import com.google.ortools.sat.CpSolverSolutionCallback;
 import com.google.ortools.sat.CpSolverStatus;
 import com.google.ortools.sat.SatParameters;
-import dev.slicewright.CancelToken;
 import dev.slicewright.SolveBudget.Mode;
 import dev.slicewright.formulation.FormulationResult;
+import dev.slicewright.formulation.FormulationResult.Limit;
 import dev.slicewright.formulation.FormulationResult.Status;
 import dev.slicewright.formulation.FormulationTask;
 import dev.slicewright.formulation.PlacementModel;
 import java.util.Locale;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
-/**
- * One solve: the native side on a daemon thread, the caller waiting and watching. Safe for
- * concurrent use; {@link #call()} is called once.
- *
- * <p>A stop that comes before the native search exists is lost, so the watcher repeats it every 10
- * ms until the solve has returned. Nothing is ever thrown into native code.
- */
-final class CpSatRun {
+/** One solve by CP-SAT. Safe for concurrent use; {@link #call()} is called once. */
+final class CpSatRun extends NativeRun {
 
   /** From so many literals on, a quarter of the time left is kept in reserve. */
   static final int LARGE_LITERALS = 20_000;
@@ -37,214 +30,46 @@ final class CpSatRun {
    */
   static final double DETERMINISTIC_SHARE = 0.25;
 
-  private static final long STOP_EVERY_MILLIS = 10;
-  private static final long DEADLINE_GRACE_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
-  private static final long CANCEL_GRACE_NANOS = TimeUnit.MILLISECONDS.toNanos(40);
-
-  private final PlacementModel model;
-  private final FormulationTask task;
-  private final AtomicInteger lingering;
-
-  /** Guards all that follows, and is notified when something changes. */
-  private final Object lock = new Object();
-
-  private boolean done;
-  private boolean closed;
-  private @Nullable FormulationResult result;
-  private @Nullable Throwable thrown;
-  private int @Nullable [] incumbent;
-  private String rejected = "";
-
-  private volatile boolean stopRequested;
   private volatile @Nullable CpSolver solver;
 
   CpSatRun(PlacementModel model, FormulationTask task, AtomicInteger lingering) {
-    this.model = model;
-    this.task = task;
-    this.lingering = lingering;
+    super(model, task, "CP-SAT", "slicewright-cp-sat", lingering);
   }
 
-  FormulationResult call() {
-    Thread worker = new Thread(this::work, "slicewright-cp-sat");
-    worker.setDaemon(true);
-    boolean interrupted = false;
-    CancelToken.Registration registration = task.cancel().onCancel(this::wake);
-    try {
-      worker.start();
-      interrupted = watch();
-      return collect(interrupted);
-    } finally {
-      registration.close();
-      if (interrupted) {
-        Thread.currentThread().interrupt();
-      }
-    }
-  }
-
-  private void wake() {
-    synchronized (lock) {
-      lock.notifyAll();
-    }
-  }
-
-  /** Waits for the end; returns whether this thread was interrupted. */
-  private boolean watch() {
-    boolean interrupted = false;
-    boolean stopping = false;
-    long releaseAt = task.deadlineNanos() + DEADLINE_GRACE_NANOS;
-    while (true) {
-      long now = System.nanoTime();
-      boolean cancelled = interrupted || task.cancel().isCancelled();
-      if (!stopping && (cancelled || task.deadlineNanos() - now <= 0)) {
-        stopping = true;
-        if (cancelled && now + CANCEL_GRACE_NANOS - releaseAt < 0) {
-          releaseAt = now + CANCEL_GRACE_NANOS;
-        }
-      }
-      if (stopping) {
-        stop();
-      }
-      synchronized (lock) {
-        if (done || now - releaseAt >= 0) {
-          return interrupted;
-        }
-        long millis =
-            stopping
-                ? STOP_EVERY_MILLIS
-                : 1 + TimeUnit.NANOSECONDS.toMillis(task.deadlineNanos() - now);
-        if (!stopping && (interrupted || task.cancel().isCancelled())) {
-          continue;
-        }
-        try {
-          lock.wait(millis);
-        } catch (InterruptedException e) {
-          interrupted = true;
-        }
-      }
-    }
-  }
-
-  private void stop() {
-    stopRequested = true;
-    CpSolver running = solver;
-    if (running != null) {
-      running.stopSearch();
-    }
-  }
-
-  private FormulationResult collect(boolean interrupted) {
-    synchronized (lock) {
-      closed = true;
-      if (done) {
-        Throwable failure = thrown;
-        if (failure instanceof RuntimeException e) {
-          throw e;
-        }
-        if (failure instanceof Error e) {
-          throw e;
-        }
-        FormulationResult found = result;
-        if (found == null) {
-          return new FormulationResult(
-              Status.FAILED, null, null, "CP-SAT ended without a result: " + failure);
-        }
-        return cancelledUnlessProved(found, interrupted);
-      }
-      // The native side lingers: leave it to a watchdog.
-      lingering.incrementAndGet();
-      Thread watchdog = new Thread(this::stopUntilDone, "slicewright-cp-sat-watchdog");
-      watchdog.setDaemon(true);
-      watchdog.start();
-      String message = "CP-SAT did not stop in time; its thread is left behind until it does";
-      if (interrupted || task.cancel().isCancelled()) {
-        return new FormulationResult(Status.CANCELLED, incumbent, null, message);
-      }
-      return incumbent == null
-          ? new FormulationResult(Status.UNKNOWN, null, null, message)
-          : new FormulationResult(Status.FEASIBLE, incumbent, null, message);
-    }
-  }
-
-  private FormulationResult cancelledUnlessProved(FormulationResult found, boolean interrupted) {
-    boolean open = found.status() == Status.FEASIBLE || found.status() == Status.UNKNOWN;
-    return open && (interrupted || task.cancel().isCancelled())
-        ? new FormulationResult(Status.CANCELLED, found.chosen(), found.bound(), found.message())
-        : found;
-  }
-
-  private void stopUntilDone() {
-    try {
-      while (true) {
-        stop();
-        synchronized (lock) {
-          if (done) {
-            return;
-          }
-          lock.wait(STOP_EVERY_MILLIS);
-        }
-      }
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt(); // nobody has this thread to interrupt it
-    } finally {
-      lingering.decrementAndGet();
-    }
-  }
-
-  // ---- the solver's thread ---------------------------------------------------------------------
-
-  private void work() {
-    FormulationResult found = null;
-    Throwable failure = null;
-    try {
-      found = solve();
-    } catch (LinkageError e) {
-      failure = OrToolsNatives.late(e);
-    } catch (Throwable t) { // handed to the caller's thread
-      failure = t;
-    }
-    synchronized (lock) {
-      // What the listener threw came first.
-      if (thrown == null) {
-        result = found;
-        thrown = failure;
-      }
-      done = true;
-      solver = null;
-      lock.notifyAll();
-    }
-  }
-
-  private FormulationResult solve() {
+  @Override
+  FormulationResult solve() {
     CpSatProgram program;
     boolean hinted = false;
     try {
       program = new CpSatProgram(model, ItemClasses.of(model), task.level(), task.held());
       int[] start = task.warmStart();
       if (start != null) {
-        hinted = program.hint(start);
+        hinted = program.addHint(start);
       }
     } catch (ArithmeticException e) {
       return new FormulationResult(Status.FAILED, null, null, String.valueOf(e.getMessage()));
     }
-    double seconds = seconds(program.literals());
-    if (stopRequested || seconds <= 0) {
-      return new FormulationResult(
-          Status.UNKNOWN, null, null, "no time was left after building the model");
+    double seconds = seconds(program.literals() >= LARGE_LITERALS);
+    if (stopRequested() || seconds <= 0) {
+      return unknown("no time was left after building the model");
     }
     CpSolver native0 = new CpSolver();
     configure(native0.getParameters(), program, seconds);
     solver = native0;
-    if (stopRequested) {
-      return new FormulationResult(Status.UNKNOWN, null, null, "stopped before the search");
+    if (stopRequested()) {
+      return unknown("stopped before the search");
     }
     CpSolverStatus status = native0.solve(program.cpModel(), new Listener(program));
+    solver = null;
     return read(program, status, native0.response(), hinted);
   }
 
-  private double seconds(long literals) {
-    long remaining = task.remainingNanos();
-    long reserve = literals >= LARGE_LITERALS ? remaining / 4 : remaining / 10;
-    return (remaining - reserve) / 1e9;
+  @Override
+  void stopNative() {
+    CpSolver running = solver;
+    if (running != null) {
+      running.stopSearch();
+    }
   }
 
   private void configure(SatParameters.Builder parameters, CpSatProgram program, double seconds) {
@@ -286,13 +111,17 @@ final class CpSatRun {
     if (status != CpSolverStatus.FEASIBLE && status != CpSolverStatus.UNKNOWN) {
       return "";
     }
-    if (stopRequested) {
+    if (stopRequested()) {
       return "; stopped";
     }
-    boolean deterministic =
-        task.budget().mode() != Mode.FAST
-            && response.getDeterministicTime() >= 0.99 * deterministicLimit();
-    return deterministic ? "; deterministic limit" : "; wall limit";
+    return endedBy(response) == Limit.WORK ? "; deterministic limit" : "; wall limit";
+  }
+
+  private Limit endedBy(CpSolverResponse response) {
+    return task.budget().mode() != Mode.FAST
+            && response.getDeterministicTime() >= 0.99 * deterministicLimit()
+        ? Limit.WORK
+        : Limit.TIME;
   }
 
   /** Called from native threads, one at a time; throws nothing. */
@@ -305,29 +134,8 @@ final class CpSatRun {
 
     @Override
     public void onSolutionCallback() {
-      try {
-        int[] chosen = program.chosen(this::solutionIntegerValue);
-        String complaint = program.complaint(chosen);
-        boolean tell = false;
-        synchronized (lock) {
-          if (closed || thrown != null) {
-            stopSearch();
-          } else if (!complaint.isEmpty()) {
-            rejected = complaint;
-          } else {
-            incumbent = chosen;
-            tell = true;
-          }
-        }
-        if (tell) { // outside the lock: the listener may wait for whoever waits for us
-          task.listener().accept(chosen.clone());
-        }
-      } catch (Throwable t) { // an exception that reaches native code aborts the JVM
-        synchronized (lock) {
-          if (thrown == null) {
-            thrown = t;
-          }
-        }
+      boolean goOn = report(() -> program.chosen(this::solutionIntegerValue), program::complaint);
+      if (!goOn) {
         stopSearch();
       }
     }
@@ -346,18 +154,16 @@ final class CpSatRun {
             limit(status, response),
             hinted ? "; warm start complete" : "",
             response.getSolutionInfo().isEmpty() ? "" : "; " + response.getSolutionInfo());
-    synchronized (lock) {
-      if (!rejected.isEmpty()) {
-        return failed("CP-SAT reported a solution that breaks the model: " + rejected, message);
-      }
+    if (!rejected().isEmpty()) {
+      return failed("reported a solution that breaks the model: " + rejected(), message);
     }
     return switch (status) {
       case OPTIMAL, FEASIBLE -> solution(program, status, response, message);
       case INFEASIBLE -> new FormulationResult(Status.INFEASIBLE, null, null, message);
-      case UNKNOWN -> new FormulationResult(Status.UNKNOWN, null, null, message);
-      case MODEL_INVALID -> failed("CP-SAT refuses the model", message);
+      case UNKNOWN -> unknown(message).endedBy(endedBy(response));
+      case MODEL_INVALID -> failed("refuses the model", message);
       case UNRECOGNIZED ->
-          failed("CP-SAT gave a status that this version of Slicewright does not know", message);
+          failed("gave a status that this version of Slicewright does not know", message);
     };
   }
 
@@ -366,7 +172,7 @@ final class CpSatRun {
     int[] chosen = program.chosen(response::getSolution);
     String complaint = program.complaint(chosen);
     if (!complaint.isEmpty()) {
-      return failed("CP-SAT returned a solution that breaks the model: " + complaint, message);
+      return failed("returned a solution that breaks the model: " + complaint, message);
     }
     long value = model.evaluate(chosen)[task.level()];
     Long bound;
@@ -381,14 +187,10 @@ final class CpSatRun {
     // Within a gap limit CP-SAT says OPTIMAL; only a met bound is one.
     boolean optimal = status == CpSolverStatus.OPTIMAL && bound != null && bound == value;
     if (status == CpSolverStatus.OPTIMAL && !optimal && task.budget().gapTarget() == 0) {
-      return failed(
-          "CP-SAT says OPTIMAL, but its bound " + bound + " is not the value " + value, message);
+      return failed("says OPTIMAL, but its bound " + bound + " is not the value " + value, message);
     }
-    return new FormulationResult(
-        optimal ? Status.OPTIMAL : Status.FEASIBLE, chosen, bound, message);
-  }
-
-  private static FormulationResult failed(String what, String message) {
-    return new FormulationResult(Status.FAILED, null, null, what + " (" + message + ")");
+    FormulationResult result =
+        new FormulationResult(optimal ? Status.OPTIMAL : Status.FEASIBLE, chosen, bound, message);
+    return status == CpSolverStatus.FEASIBLE ? result.endedBy(endedBy(response)) : result;
   }
 }

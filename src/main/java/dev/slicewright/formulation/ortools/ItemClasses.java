@@ -69,11 +69,15 @@ final class ItemClasses {
 
     // Equal candidates get one number, in order of appearance.
     Map<CandidateKey, Integer> numbers = new HashMap<>();
+    Map<SharedKey, Integer> shared = new HashMap<>();
     int[] number = new int[candidates];
     int[] perItem = new int[items];
     for (int c = 0; c < candidates; c++) {
       Candidate candidate = model.candidates().get(c);
-      number[c] = numbers.computeIfAbsent(new CandidateKey(candidate), k -> numbers.size());
+      number[c] =
+          shared.computeIfAbsent(
+              new SharedKey(candidate),
+              s -> numbers.computeIfAbsent(new CandidateKey(candidate), k -> numbers.size()));
       perItem[candidate.item()]++;
     }
     // For each item its candidates as number << 32 | index, sorted: by number, then index.
@@ -149,6 +153,33 @@ final class ItemClasses {
     return sums;
   }
 
+  /** As {@link CandidateKey}, told by whether the arrays are the same: copies often share them. */
+  private static final class SharedKey {
+    private final Candidate candidate;
+
+    SharedKey(Candidate candidate) {
+      this.candidate = candidate;
+    }
+
+    @Override
+    public boolean equals(Object other) {
+      return other instanceof SharedKey that
+          && candidate.cells() == that.candidate.cells()
+          && candidate.gains() == that.candidate.gains()
+          && candidate.terms() == that.candidate.terms()
+          && candidate.shape() == that.candidate.shape()
+          && candidate.pod() == that.candidate.pod()
+          && candidate.domain() == that.candidate.domain()
+          && candidate.moves() == that.candidate.moves();
+    }
+
+    @Override
+    public int hashCode() {
+      return (System.identityHashCode(candidate.cells()) * 31 + candidate.shape()) * 31
+          + candidate.pod();
+    }
+  }
+
   /** What a candidate is, but for its item and its grid place. */
   private static final class CandidateKey {
     private final Candidate candidate;
@@ -187,7 +218,7 @@ final class ItemClasses {
   }
 
   /** What counts of a group that has one item, no gang and no union. */
-  private record GroupKey(
+  record GroupKey(
       boolean mandatory,
       boolean running,
       List<Long> movedGain,

@@ -1,7 +1,7 @@
 package dev.slicewright.formulation.ortools;
 
 import dev.slicewright.formulation.Formulation;
-import dev.slicewright.formulation.FormulationConformance;
+import dev.slicewright.formulation.conformance.FormulationConformance;
 
 class CpSatConformanceTest extends FormulationConformance {
 

@@ -13,7 +13,7 @@ import dev.slicewright.formulation.PlacementModel.Candidate;
 import dev.slicewright.formulation.PlacementModel.Group;
 import dev.slicewright.formulation.PlacementModel.Item;
 import dev.slicewright.formulation.PlacementModel.Level;
-import dev.slicewright.formulation.RandomModels;
+import dev.slicewright.formulation.conformance.RandomModels;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
@@ -160,7 +160,7 @@ class CpSatFormulationTest {
   void whatLingersIsLeftBehindAndCounted() throws Exception {
     PlacementModel model = RandomModels.knapsack(100, 5, 3);
     CountDownLatch hang = new CountDownLatch(1);
-    for (int n = 0; n < CpSatFormulation.MAX_LINGERING; n++) {
+    for (int n = 0; n < NativeGate.MAX_LINGERING; n++) {
       assertThat(formulation.whyNot(model, task(Duration.ofSeconds(30), null, DEAF))).isEmpty();
       CancelToken cancel = new CancelToken();
       // A listener that does not return holds up the native side as an overrun does.

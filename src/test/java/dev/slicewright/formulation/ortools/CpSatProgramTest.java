@@ -131,12 +131,12 @@ class CpSatProgramTest {
       candidate(b, item(b, Group.wanted("g")), 4 + i, 0);
     }
     PlacementModel model = b.build();
-    assertThat(program(model).hint(new int[] {0, -1})).isTrue();
-    assertThat(program(model).hint(new int[] {-1, 1})).isTrue();
-    assertThat(program(model).hint(new int[] {0, 1})).isFalse();
-    assertThat(program(model).hint(new int[] {1, 0})).isFalse();
-    assertThat(program(model).hint(new int[] {-7, 99})).isFalse();
-    assertThat(program(model).hint(new int[] {0})).isFalse();
-    assertThat(program(model).hint(new int[] {-1, -1})).as("places nothing").isFalse();
+    assertThat(program(model).addHint(new int[] {0, -1})).isTrue();
+    assertThat(program(model).addHint(new int[] {-1, 1})).isTrue();
+    assertThat(program(model).addHint(new int[] {0, 1})).isFalse();
+    assertThat(program(model).addHint(new int[] {1, 0})).isFalse();
+    assertThat(program(model).addHint(new int[] {-7, 99})).isFalse();
+    assertThat(program(model).addHint(new int[] {0})).isFalse();
+    assertThat(program(model).addHint(new int[] {-1, -1})).as("places nothing").isFalse();
   }
 }

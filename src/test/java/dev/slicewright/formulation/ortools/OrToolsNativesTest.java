@@ -10,7 +10,7 @@ import dev.slicewright.formulation.FormulationResult;
 import dev.slicewright.formulation.FormulationResult.Status;
 import dev.slicewright.formulation.FormulationTask;
 import dev.slicewright.formulation.PlacementModel;
-import dev.slicewright.formulation.RandomModels;
+import dev.slicewright.formulation.conformance.RandomModels;
 import java.io.File;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;

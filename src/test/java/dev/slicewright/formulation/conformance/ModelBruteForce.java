@@ -1,5 +1,6 @@
-package dev.slicewright.formulation;
+package dev.slicewright.formulation.conformance;
 
+import dev.slicewright.formulation.PlacementModel;
 import dev.slicewright.formulation.PlacementModel.Candidate;
 import dev.slicewright.formulation.PlacementModel.Group;
 import dev.slicewright.formulation.PlacementModel.Term;

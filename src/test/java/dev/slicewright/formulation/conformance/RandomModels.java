@@ -1,6 +1,9 @@
-package dev.slicewright.formulation;
+package dev.slicewright.formulation.conformance;
 
+import dev.slicewright.formulation.PlacementModel;
 import dev.slicewright.formulation.PlacementModel.Candidate;
+import dev.slicewright.formulation.PlacementModel.Grid;
+import dev.slicewright.formulation.PlacementModel.GridPlace;
 import dev.slicewright.formulation.PlacementModel.Group;
 import dev.slicewright.formulation.PlacementModel.Item;
 import dev.slicewright.formulation.PlacementModel.Level;
@@ -10,6 +13,7 @@ import dev.slicewright.formulation.PlacementModel.Union;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
+import java.util.function.IntFunction;
 import java.util.stream.IntStream;
 
 /** Seeded random models: tiny ones with every feature, and hard ones. */
@@ -216,8 +220,124 @@ public final class RandomModels {
     return b.build();
   }
 
+  /**
+   * A tiny model on the grid of one pod, flat or not, wrapped or not: boxes at any place of it,
+   * each candidate with its {@link GridPlace}.
+   *
+   * @param seed any
+   */
+  public static PlacementModel gridded(long seed) {
+    Random random = new Random(seed * 0x9E3779B97F4A7C15L + 1);
+    int x = 1 + random.nextInt(4);
+    int y = 1 + random.nextInt(3);
+    int z = random.nextInt(3) > 0 ? 1 : 2;
+    boolean wraps = random.nextInt(3) == 0;
+    Grid grid = new Grid(0, 0, x, y, z, wraps, wraps && random.nextBoolean(), false);
+    PlacementModel.Builder b =
+        PlacementModel.builder(
+                x * y * z, List.of(new Level("cells", true), new Level("cost", false)))
+            .grid(grid);
+    int items = random.nextInt(6);
+    for (int i = 0; i < items; i++) {
+      boolean must = random.nextInt(12) == 0;
+      Group group =
+          new Group(
+              "group" + i,
+              -1,
+              must,
+              false,
+              false,
+              false,
+              false,
+              0,
+              new long[0],
+              new long[0],
+              List.of());
+      int item = b.item(new Item("item" + i, b.group(group)));
+      boolean dear = random.nextBoolean();
+      box(
+          b,
+          grid,
+          item,
+          1 + random.nextInt(2),
+          1 + random.nextInt(2),
+          1 + random.nextInt(z),
+          at -> new long[] {1, dear ? at : 0});
+    }
+    return b.build();
+  }
+
+  /** Boxes on a mesh of x times y cells: every item may lie at each place, unturned. */
+  public static PlacementModel boxes(int x, int y, int items, long seed) {
+    Random random = new Random(seed);
+    Grid grid = new Grid(0, 0, x, y, 1, false, false, false);
+    PlacementModel.Builder b =
+        PlacementModel.builder(x * y, List.of(new Level("cells", true))).grid(grid);
+    for (int i = 0; i < items; i++) {
+      int item = b.item(new Item("item" + i, b.group(Group.wanted("group" + i))));
+      int wide = 1 + random.nextInt(Math.max(1, x / 2));
+      int high = 1 + random.nextInt(Math.max(1, y / 2));
+      box(b, grid, item, wide, high, 1, at -> new long[] {1});
+    }
+    return b.build();
+  }
+
+  /** All places of a box; its gains are those of one cell at its origin, times its cells. */
+  private static void box(
+      PlacementModel.Builder b,
+      Grid grid,
+      int item,
+      int wide,
+      int high,
+      int deep,
+      IntFunction<long[]> gainsAt) {
+    int x = grid.sizeX();
+    int y = grid.sizeY();
+    int z = grid.sizeZ();
+    if (wide > x || high > y || deep > z) {
+      return;
+    }
+    for (int origin = 0; origin < x * y * z; origin++) {
+      int ox = origin % x;
+      int oy = origin / x % y;
+      int oz = origin / (x * y);
+      if (!grid.wrapX() && ox + wide > x
+          || !grid.wrapY() && oy + high > y
+          || oz + deep > z
+          || wide == x && ox > 0
+          || high == y && oy > 0) {
+        continue;
+      }
+      int[] cells =
+          IntStream.range(0, wide * high * deep)
+              .map(
+                  k -> {
+                    int cx = (ox + k % wide) % x;
+                    int cy = (oy + k / wide % high) % y;
+                    return cx + x * (cy + y * (oz + k / (wide * high)));
+                  })
+              .sorted()
+              .toArray();
+      long[] gains = gainsAt.apply(origin);
+      for (int l = 0; l < gains.length; l++) {
+        gains[l] *= cells.length;
+      }
+      b.candidate(
+          new Candidate(
+              item,
+              cells,
+              gains,
+              List.of(),
+              0,
+              0,
+              0,
+              false,
+              new GridPlace(ox, oy, oz, wide, high, deep)));
+    }
+  }
+
   /** Adds a group of one item with one candidate. */
-  static int single(PlacementModel.Builder b, int[] cells, long gain, List<Term> terms) {
+  public static int single(PlacementModel.Builder b, int[] cells, long gain, List<Term> terms) {
     int item = b.item(new Item("item", b.group(Group.wanted("group"))));
     b.candidate(new Candidate(item, cells, new long[] {gain}, terms, 0, 0, 0, false, null));
     return item;

@@ -1,0 +1,52 @@
+package dev.slicewright.plan;
+
+import java.util.List;
+
+/**
+ * Computes the bounds that prices prove, for many certificates of one problem: what they have in
+ * common is computed once. Made by {@link PlanVerifier#boundChecker}. Confined to one thread at a
+ * time.
+ *
+ * <p>The cheapest footprints under a {@link Certificate.CellPrices} are remembered, within limits,
+ * by that object: certificates that differ in other prices alone do well to share it.
+ *
+ * <p>All methods are exact and deterministic, and throw {@link IllegalArgumentException} if the
+ * prices are malformed (a negative price, an unknown pod or row, a wrong number of prices, or a
+ * {@link Certificate.RowKind#TREE} row on a pod whose partitions do not split evenly) and {@link
+ * ArithmeticException} if a sum overflows a long.
+ */
+public sealed interface BoundChecker permits CertificateChecker {
+
+  /**
+   * The bound of a certificate. The certificate is remembered: asked again for other values, the
+   * answer costs next to nothing.
+   *
+   * @param certificate the prices
+   * @param values a plan's values by level, at least those of the levels before the certificate's
+   * @return a bound of the certificate's level for all plans that keep the values of the earlier
+   *     levels, rounded towards the value; never weaker than the trivial bound
+   */
+  long bound(Certificate certificate, long[] values);
+
+  /**
+   * The bound of one leaf of a {@link BranchTree}. The certificate is not remembered.
+   *
+   * @param certificate the leaf's prices
+   * @param path the steps that lead to it
+   * @param branchPrices a price for each step, 0 or more, in units of 2^-20
+   * @param values a plan's values by level, at least those of the levels before the certificate's
+   * @return a bound as of a certificate, for all plans that fall under the leaf; worse than the
+   *     value of some other plan where the leaf holds no such plan
+   */
+  long bound(
+      Certificate certificate, List<BranchTree.Step> path, long[] branchPrices, long[] values);
+
+  /**
+   * The bound of a tree: the weakest of its leaves'.
+   *
+   * @param tree the tree
+   * @param values a plan's values by level, at least those of the levels before the tree's
+   * @return a bound as of a certificate
+   */
+  long bound(BranchTree tree, long[] values);
+}

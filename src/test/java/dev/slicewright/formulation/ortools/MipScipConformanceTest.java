@@ -1,0 +1,19 @@
+package dev.slicewright.formulation.ortools;
+
+import dev.slicewright.formulation.Formulation;
+import dev.slicewright.formulation.conformance.FormulationConformance;
+
+class MipScipConformanceTest extends FormulationConformance {
+
+  private final Formulation formulation = MipFormulation.create(MipFormulation.Solver.SCIP);
+
+  @Override
+  protected Formulation formulation() {
+    return formulation;
+  }
+
+  @Override
+  protected int models() {
+    return 200;
+  }
+}
