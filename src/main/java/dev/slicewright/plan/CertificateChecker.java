@@ -295,7 +295,7 @@ final class CertificateChecker implements BoundChecker {
     private long rankWeight;
     private long hostWeight;
     private long priceWeight;
-    private final long @Nullable [][] prices; // by room; null where all are zero
+    private final long[] @Nullable [] prices; // by room; null where all are zero
     private final @Nullable List<Row>[] podRows; // null where there are none
     private final List<int[]> podClasses = new ArrayList<>();
     private final int[] classOf = new int[rooms.length]; // by pod
