@@ -11,6 +11,7 @@ import dev.slicewright.formulation.Formulation;
 import dev.slicewright.formulation.ProcessFormulation;
 import dev.slicewright.formulation.ortools.CpSatFormulation;
 import dev.slicewright.formulation.ortools.CpSatIntervalsFormulation;
+import dev.slicewright.formulation.ortools.LpRelaxation;
 import dev.slicewright.plan.ObjectiveLevels;
 import dev.slicewright.plan.Plan;
 import dev.slicewright.request.PlanningRules;
@@ -287,6 +288,7 @@ public final class SlicePlanner {
   public static final class Builder {
     private List<Formulation> formulations =
         List.of(
+            LpRelaxation.create(),
             CpSatFormulation.create(),
             CpSatIntervalsFormulation.create(),
             MeshSearchFormulation.create());

@@ -9,6 +9,8 @@ import dev.slicewright.fleet.RunningSlice;
 import dev.slicewright.formulation.Formulation;
 import dev.slicewright.formulation.FormulationResult;
 import dev.slicewright.formulation.FormulationTask;
+import dev.slicewright.formulation.ModelPrices;
+import dev.slicewright.formulation.ortools.LpRelaxation;
 import dev.slicewright.plan.BrokenSlice;
 import dev.slicewright.plan.Eviction;
 import dev.slicewright.plan.Level;
@@ -561,6 +563,9 @@ final class SolveRun {
       if (isDone() || stop.getAsBoolean()) {
         break;
       }
+      if (formulation instanceof LpRelaxation && in.free.isEmpty() && Prover.onlyBoxes(in)) {
+        continue; // our own relaxation is the same, and quicker
+      }
       formulate(t, formulation);
     }
     for (Map.Entry<Integer, String> claim : alone.entrySet()) {
@@ -624,6 +629,10 @@ final class SolveRun {
     if (in.levels.get(level).kind() == Level.Kind.NEW_HOSTS && !t.newHostsExact()) {
       return false; // the model's figures are too high, so a claim about them says nothing
     }
+    certify(t, first, level);
+    if (refresh(level).value() == values[level]) {
+      return true;
+    }
     claim(t, name, first, level);
     if (first.status() != FormulationResult.Status.OPTIMAL
         || optimum != values[level]
@@ -661,6 +670,19 @@ final class SolveRun {
       }
     }
     return true;
+  }
+
+  /** Prices that came with a result count for what they prove, recomputed exactly. */
+  private void certify(ModelTranslation t, FormulationResult result, int level) {
+    ModelPrices prices = result.evidence().orElse(null);
+    if (prices == null) {
+      return;
+    }
+    try {
+      t.certificate(level, prices).ifPresent(c -> bounds.offer(level, c, values));
+    } catch (ArithmeticException | IllegalArgumentException | IndexOutOfBoundsException e) {
+      // Prices of another shape or beyond all figures prove nothing.
+    }
   }
 
   /** Takes a claimed bound; one that the plan in hand refutes is reported. */
