@@ -43,6 +43,14 @@ final class FormulationOrder {
     return out;
   }
 
+  /**
+   * Whether a model asks if boxes fit into a mesh, and one of the formulations is made for that.
+   */
+  static boolean isMeshQuestion(List<Formulation> given, PlacementModel model) {
+    return given.stream().anyMatch(FormulationOrder::isForMeshes)
+        && MeshPacking.of(model, model.levels().size() - 1).isPresent();
+  }
+
   /** Whether it has a second setting that can confirm the first. */
   static boolean hasSecondSetting(Formulation formulation) {
     return Asker.isCpSat(formulation)

@@ -66,8 +66,13 @@ final class SolveRun {
   /** Rounds before a formulation that can hold the model takes over. */
   private static final long ROUNDS_BEFORE_MODEL = 300;
 
+  /** The longest that a search goes on before such a formulation. */
+  private static final long MOST_SEARCH_NANOS = 1_000_000_000;
+
   /** The most candidates that a formulation is asked to hold, and where running slices may move. */
   private static final int MAX_CANDIDATES = 6_000;
+
+  private static final long CANDIDATES_PER_MILLI = 6;
 
   private static final int MAX_CANDIDATES_MOVING = 40_000;
 
@@ -214,9 +219,13 @@ final class SolveRun {
       // A share of the time; where runs must repeat, a number of rounds. The rest comes after.
       planner.preload();
       paused = true;
-      long percent = model.isCounted() ? 2 : in.free.isEmpty() ? 50 : 20;
+      boolean quick =
+          model.isCounted()
+              || FormulationOrder.isMeshQuestion(planner.formulations(), model.model());
+      long percent = quick ? 2 : in.free.isEmpty() ? 50 : 20;
       if (fast) {
-        own = new Stop(stop.token(), System.nanoTime() + stop.remainingNanos() / 100 * percent);
+        long nanos = Math.min(stop.remainingNanos() / 100 * percent, MOST_SEARCH_NANOS);
+        own = new Stop(stop.token(), System.nanoTime() + nanos);
       } else {
         rounds = ROUNDS_BEFORE_MODEL;
       }
@@ -536,6 +545,12 @@ final class SolveRun {
   private @Nullable ModelTranslation translation;
   private boolean translated;
 
+  /** More time, more candidates. */
+  private int mostCandidates() {
+    long byTime = CANDIDATES_PER_MILLI * Math.min(100_000, budget.deadline().toMillis());
+    return (int) Math.max(MAX_CANDIDATES, Math.min(MAX_CANDIDATES_MOVING, byTime));
+  }
+
   private @Nullable ModelTranslation translation() {
     if (!translated) {
       long since = System.nanoTime();
@@ -543,7 +558,7 @@ final class SolveRun {
       translation =
           ModelTranslation.counted(
               in,
-              in.free.isEmpty() ? MAX_CANDIDATES : MAX_CANDIDATES_MOVING,
+              in.free.isEmpty() ? mostCandidates() : MAX_CANDIDATES_MOVING,
               (int) Math.min(MAX_COUNTED, budget.deadline().toMillis() * COUNTED_PER_MILLI),
               stop);
       phase("build", since, translation == null ? 0 : translation.model().candidates().size());
