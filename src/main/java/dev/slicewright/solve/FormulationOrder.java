@@ -6,10 +6,15 @@ import dev.slicewright.formulation.FormulationTask;
 import dev.slicewright.formulation.MeshPacking;
 import dev.slicewright.formulation.PlacementModel;
 import dev.slicewright.formulation.ortools.CpSatIntervalsFormulation;
+import dev.slicewright.search.Demand;
+import dev.slicewright.topology.Axis;
+import dev.slicewright.topology.Slicing;
+import dev.slicewright.topology.TpuTopology;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Which of the built-in formulations to ask first, by what a model asks.
@@ -43,12 +48,24 @@ final class FormulationOrder {
     return out;
   }
 
-  /**
-   * Whether a model asks if boxes fit into a mesh, and one of the formulations is made for that.
-   */
-  static boolean isMeshQuestion(List<Formulation> given, PlacementModel model) {
-    return given.stream().anyMatch(FormulationOrder::isForMeshes)
-        && MeshPacking.of(model, model.levels().size() - 1).isPresent();
+  /** Whether one gang wants room in one flat mesh: its model may be large and yet soon decided. */
+  static boolean mayBeMeshQuestion(Instance in) {
+    if (in.pods.size() != 1 || !in.free.isEmpty()) {
+      return false;
+    }
+    TpuTopology t = in.pods.get(0).topology();
+    return t.slicing() instanceof Slicing.TorusBoxes
+        && t.cellGrid().z() == 1
+        && !t.wraps(Axis.X)
+        && !t.wraps(Axis.Y)
+        && in.demands.stream().mapToInt(Demand::unit).distinct().count() == 1;
+  }
+
+  /** Whether a model asks only whether boxes fit into a mesh, and something is made for that. */
+  static boolean isMeshQuestion(List<Formulation> given, @Nullable ModelTranslation t) {
+    return t != null
+        && given.stream().anyMatch(FormulationOrder::isForMeshes)
+        && MeshPacking.of(t.model(), t.model().levels().size() - 1).isPresent();
   }
 
   /** Whether it has a second setting that can confirm the first. */

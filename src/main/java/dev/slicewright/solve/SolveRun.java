@@ -220,8 +220,7 @@ final class SolveRun {
       planner.preload();
       paused = true;
       boolean quick =
-          model.isCounted()
-              || FormulationOrder.isMeshQuestion(planner.formulations(), model.model());
+          model.isCounted() || FormulationOrder.isMeshQuestion(planner.formulations(), model);
       long percent = quick ? 2 : in.free.isEmpty() ? 50 : 20;
       if (fast) {
         long nanos = Math.min(stop.remainingNanos() / 100 * percent, MOST_SEARCH_NANOS);
@@ -547,6 +546,9 @@ final class SolveRun {
 
   /** More time, more candidates. */
   private int mostCandidates() {
+    if (FormulationOrder.mayBeMeshQuestion(in)) {
+      return MAX_CANDIDATES_MOVING;
+    }
     long byTime = CANDIDATES_PER_MILLI * Math.min(100_000, budget.deadline().toMillis());
     return (int) Math.max(MAX_CANDIDATES, Math.min(MAX_CANDIDATES_MOVING, byTime));
   }

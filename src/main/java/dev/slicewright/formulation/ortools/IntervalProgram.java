@@ -143,13 +143,17 @@ final class IntervalProgram implements CpProgram {
     return Optional.empty();
   }
 
-  /** The model with one candidate for each way, which takes a cell of its item's own. */
+  /**
+   * The model with one candidate for each way. It takes a cell of its item, so that items are told
+   * apart, and one of its own: ways of other sizes may be alike in all else.
+   */
   private PlacementModel flat() {
     Map<Integer, Grid> grids = new HashMap<>();
     model.grids().forEach(grid -> grids.put(grid.pod(), grid));
     Map<WayKey, Way> known = new HashMap<>();
     PlacementModel.Builder b =
-        PlacementModel.builder(model.items().size(), List.copyOf(model.levels()));
+        PlacementModel.builder(
+            model.items().size() + model.candidates().size(), List.copyOf(model.levels()));
     model.groups().forEach(b::group);
     model.items().forEach(b::item);
     model.rows().forEach(b::row);
@@ -174,7 +178,7 @@ final class IntervalProgram implements CpProgram {
         b.candidate(
             new Candidate(
                 own.item(),
-                new int[] {own.item()},
+                new int[] {own.item(), model.items().size() + ways.size() - 1},
                 own.gains(),
                 own.terms(),
                 own.shape(),

@@ -15,6 +15,11 @@ class CpSatIntervalsConformanceTest extends FormulationConformance {
   }
 
   @Override
+  protected int models() {
+    return 400;
+  }
+
+  @Override
   protected PlacementModel tiny(long seed) {
     return RandomModels.mesh(seed);
   }
