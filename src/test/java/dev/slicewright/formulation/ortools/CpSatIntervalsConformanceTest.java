@@ -16,7 +16,7 @@ class CpSatIntervalsConformanceTest extends FormulationConformance {
 
   @Override
   protected int models() {
-    return 400;
+    return 200;
   }
 
   @Override
