@@ -6,7 +6,6 @@ import dev.slicewright.request.PlanningRules;
 import dev.slicewright.request.SliceRequest;
 import java.util.List;
 import java.util.Objects;
-import java.util.function.ToLongBiFunction;
 
 /**
  * Checks a plan from topology, fleet, requests, rules and cost terms alone, never from what a
@@ -73,23 +72,7 @@ public final class PlanVerifier {
       CostTerms cost,
       Certificate certificate,
       long[] values) {
-    return certifiedBounds(fleet, requests, rules, cost).applyAsLong(certificate, values);
-  }
-
-  /**
-   * {@link #certifiedBound} for many certificates of one problem: what they have in common is
-   * computed once, and a certificate seen before costs next to nothing for other values.
-   *
-   * @param fleet the fleet
-   * @param requests the requests
-   * @param rules the rules
-   * @param cost the cost terms
-   * @return takes a certificate and the values by level, gives the bound; confined to one thread at
-   *     a time; throws as {@link #certifiedBound} does
-   */
-  public static ToLongBiFunction<Certificate, long[]> certifiedBounds(
-      Fleet fleet, List<SliceRequest> requests, PlanningRules rules, CostTerms cost) {
-    return boundChecker(fleet, requests, rules, cost)::bound;
+    return boundChecker(fleet, requests, rules, cost).bound(certificate, values);
   }
 
   /**

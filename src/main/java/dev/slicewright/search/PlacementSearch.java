@@ -77,6 +77,7 @@ public final class PlacementSearch {
   private static final double[] WEIGHTS = {0, 1, 4, 16};
 
   private int[] guided = {}; // pods with prices
+  private int @Nullable [] podsInUse; // that some demand could take; made when first asked
 
   /**
    * What is known of the places for one kind of want, in each pod of a choice. Immutable but for
@@ -328,12 +329,10 @@ public final class PlacementSearch {
    * @param stop asked between units; true ends the pass early
    */
   public void construct(BooleanSupplier stop) {
-    int[] order = plainOrder;
     Set<Integer> failed = new HashSet<>();
-    for (int unit : order) {
+    for (int unit : plainOrder) {
       if (stop.getAsBoolean()) {
-        keepBest();
-        return;
+        break;
       }
       tryUnit(unit, null, failed);
     }
@@ -384,37 +383,25 @@ public final class PlacementSearch {
    *
    * @param rounds how many rounds at most
    * @param stop asked between rounds; true ends the search early
-   * @param target stops where this value is reached (compared as {@link #value()}), or null
    * @param improved told after every round that improved the value
    * @return the number of rounds done
    */
-  public long improve(
-      long rounds, BooleanSupplier stop, long @Nullable [] target, Runnable improved) {
-    boolean[] movable = new boolean[units.size()];
-    List<Integer> candidates = new ArrayList<>();
-    for (int u = 0; u < units.size(); u++) {
-      movable[u] = true;
-      for (int d : units.get(u)) {
-        movable[u] &= !demands.get(d).choices().isEmpty();
-      }
-      if (movable[u]) {
-        candidates.add(u);
-      }
+  public long improve(long rounds, BooleanSupplier stop, Runnable improved) {
+    int[] inUse = podsInUse;
+    if (inUse == null) {
+      inUse = podsInUse();
+      podsInUse = inUse;
     }
-    if (candidates.isEmpty()) {
-      return 0;
-    }
-    int[] podsInUse = podsInUse();
-    if (podsInUse.length == 0) {
+    if (inUse.length == 0) {
       return 0;
     }
     for (long round = 0; round < rounds; round++) {
-      if (stop.getAsBoolean() || target != null && compare(value, target) >= 0) {
+      if (stop.getAsBoolean()) {
         return round;
       }
       long[] before = value.clone();
       log.clear();
-      Map<Integer, Held> removed = ruin(podsInUse);
+      Map<Integer, Held> removed = ruin(inUse);
       double weight = guided.length == 0 ? 0 : WEIGHTS[random.nextInt(WEIGHTS.length)];
       for (int pod : guided) {
         space(pod).follow(weight);
@@ -481,12 +468,19 @@ public final class PlacementSearch {
     return false;
   }
 
+  /** The pods that units can take; one with a member that has no choice takes none. */
   private int[] podsInUse() {
     boolean[] used = new boolean[pods.size()];
-    for (Demand demand : demands) {
-      for (Choice choice : demand.choices()) {
-        for (int pod : choice.pods()) {
-          used[pod] = true;
+    for (int[] unit : units) {
+      boolean movable = true;
+      for (int d : unit) {
+        movable &= !demands.get(d).choices().isEmpty();
+      }
+      for (int i = 0; movable && i < unit.length; i++) {
+        for (Choice choice : demands.get(unit[i]).choices()) {
+          for (int pod : choice.pods()) {
+            used[pod] = true;
+          }
         }
       }
     }
@@ -500,13 +494,11 @@ public final class PlacementSearch {
     return Arrays.copyOf(out, n);
   }
 
-  private Map<Integer, Held> ruin(int[] podsInUse) {
+  private Map<Integer, Held> ruin(int[] inUse) {
     Map<Integer, Held> removed = new HashMap<>();
-    int pod = podsInUse[random.nextInt(podsInUse.length)];
+    int pod = inUse[random.nextInt(inUse.length)];
     int second =
-        podsInUse.length > 1 && random.nextInt(2) == 0
-            ? podsInUse[random.nextInt(podsInUse.length)]
-            : pod;
+        inUse.length > 1 && random.nextInt(2) == 0 ? inUse[random.nextInt(inUse.length)] : pod;
     Predicate<Spot> window = own(pod).window(random);
     Predicate<Spot> other = second == pod ? window : own(second).window(random);
     for (int u = 0; u < units.size(); u++) {

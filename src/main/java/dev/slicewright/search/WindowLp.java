@@ -169,8 +169,11 @@ public final class WindowLp {
       int step = shift * unit(axis);
       System.arraycopy(b, 0, b, cells, step);
       pull(to, a, b, cells, step);
+      if (line == cells) {
+        return; // the padding was right
+      }
       int back = step - line;
-      for (int end = line; end < cells || end == cells && line < cells; end += line) {
+      for (int end = line; end <= cells; end += line) {
         for (int i = end - step; i < end; i++) {
           to[i] = a[i] + b[i + back];
         }
@@ -250,13 +253,21 @@ public final class WindowLp {
     private final float[][] cells;
     private final float[] rows;
 
-    /** The bound in floats: for guidance only. */
-    public final double bound;
+    private final double bound;
 
     Prices(float[][] cells, float[] rows, double bound) {
       this.cells = cells;
       this.rows = rows;
       this.bound = bound;
+    }
+
+    /**
+     * The bound that these prices prove, in floats: for guidance only.
+     *
+     * @return the bound
+     */
+    public double bound() {
+      return bound;
     }
 
     /**
@@ -369,6 +380,15 @@ public final class WindowLp {
     }
 
     /**
+     * The size of what {@link #build} will allocate.
+     *
+     * @return the sums that one pass over all windows makes; each takes 16 bytes
+     */
+    public long sums() {
+      return WindowLp.sums(fields);
+    }
+
+    /**
      * Builds.
      *
      * @return the program without side rows, at prices of 1 a cell and nothing chosen
@@ -397,7 +417,6 @@ public final class WindowLp {
   private double goal = Double.NEGATIVE_INFINITY;
   private final int stride;
   private Prices best;
-  private long steps;
 
   private WindowLp(Builder b) {
     fields = List.copyOf(b.fields);
@@ -426,14 +445,8 @@ public final class WindowLp {
       xSum[i] = new float[x[i].length];
     }
     scale();
-    long sums = 0;
-    for (Field field : fields) {
-      sums += 3L * field.cells * field.sum.length;
-    }
-    for (Block block : blocks) {
-      sums += 2L * block.at.length;
-    }
-    stride = (int) Math.max(2, Math.min(STRIDE, SUMS / Math.max(1, sums)));
+    long work = Math.max(1, 3 * sums(fields) + 2 * b.candidates);
+    stride = (int) Math.max(2, Math.min(STRIDE, SUMS / work));
     best = evaluate(false);
   }
 
@@ -463,6 +476,14 @@ public final class WindowLp {
     goal = from.goal;
     stride = from.stride;
     best = from.best;
+  }
+
+  private static long sums(List<Field> fields) {
+    long sums = 0;
+    for (Field field : fields) {
+      sums += (field.steps.size() + 1L) * field.cells;
+    }
+    return sums;
   }
 
   private static float[][] copy(float[][] from) {
@@ -553,15 +574,6 @@ public final class WindowLp {
   }
 
   /**
-   * Steps so far.
-   *
-   * @return their number
-   */
-  public long steps() {
-    return steps;
-  }
-
-  /**
    * The steps of one {@link #advance}.
    *
    * @return 2 to {@value #STRIDE}
@@ -620,7 +632,6 @@ public final class WindowLp {
     for (int i = 0; i < stride; i++) {
       step();
     }
-    steps += stride;
     since += stride;
     Prices current = evaluate(false);
     Prices average = evaluate(true);

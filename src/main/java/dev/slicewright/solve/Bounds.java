@@ -155,20 +155,19 @@ final class Bounds {
    * @param l its level
    * @param certificate the certificate
    * @param values the values held at earlier levels, and this level's own value
+   * @return the bound that it proves; the weakest of all if it does not suit this problem
    */
-  synchronized void offer(int l, Certificate certificate, long[] values) {
+  synchronized long offer(int l, Certificate certificate, long[] values) {
     bound(l, values);
-    Known k = known.get(l);
-    if (k == null) {
-      return;
-    }
+    Known k = Objects.requireNonNull(known.get(l));
     long since = System.nanoTime();
-    Bound better = better(l, values, k.best, certificate);
+    Bound proved = evaluate(l, values, certificate);
     k.slowestNanos = Math.max(k.slowestNanos, System.nanoTime() - since);
-    if (better != k.best) {
-      k.best = better;
+    if (isBetter(l, proved, k.best)) {
+      k.best = proved;
       k.found = certificate;
     }
+    return proved.value();
   }
 
   /**
@@ -256,17 +255,26 @@ final class Bounds {
   }
 
   private Bound better(int l, long[] values, Bound best, Certificate certificate) {
+    Bound proved = evaluate(l, values, certificate);
+    return isBetter(l, proved, best) ? proved : best;
+  }
+
+  private boolean isBetter(int l, Bound one, Bound other) {
+    return in.levels.get(l).kind().maximise()
+        ? one.value() < other.value()
+        : one.value() > other.value();
+  }
+
+  /** The bound of a certificate; the weakest of all if it does not suit this problem. */
+  private Bound evaluate(int l, long[] values, Certificate certificate) {
     long value;
     try {
       value = checker().bound(certificate, values);
     } catch (IllegalArgumentException | ArithmeticException e) {
-      return best; // prices that do not suit this pod, or figures too large for them
+      // Prices that do not suit this pod, or figures too large for them.
+      value = in.levels.get(l).kind().maximise() ? Long.MAX_VALUE : Long.MIN_VALUE;
     }
-    boolean maximise = in.levels.get(l).kind().maximise();
-    if (maximise ? value < best.value() : value > best.value()) {
-      return new Bound(value, new Proof.Certified(certificate));
-    }
-    return best;
+    return new Bound(value, new Proof.Certified(certificate));
   }
 
   // ---------------------------------------------------------------- placed chips

@@ -803,7 +803,7 @@ final class Explainer {
         && request.slices() > 1
         && request.slices() <= MAX_SLICES_SHUFFLED) {
       // Several slices: the first that comes to hand may stand in the way of the next.
-      search.improve(ROUNDS_ALONE, () -> search.value()[0] > 0 || stop.getAsBoolean(), null, NONE);
+      search.improve(ROUNDS_ALONE, () -> search.value()[0] > 0 || stop.getAsBoolean(), NONE);
     }
     return search.assignments().get(0) != null;
   }

@@ -45,23 +45,37 @@ final class Prover {
   /** The most candidates that a relaxation may have. */
   private static final long MAX_CANDIDATES = 2_000_000;
 
+  /** The most window sums that it may keep: about 130 MB. */
+  private static final long MAX_SUMS = 8_000_000;
+
+  /** Cases take time to verify: one for so many milliseconds of the deadline. */
+  private static final long MILLIS_A_CASE = 4;
+
+  private static final int MAX_CASES = 256;
+
   private final Instance in;
   private final Bounds bounds;
   private final Map<Integer, @Nullable Relaxation> relaxations = new HashMap<>(); // by level
   private final boolean boxes;
+  private final int mostCases;
   private volatile @Nullable Guide guide;
 
   /** Prices of cells that a search may follow. */
   record Guide(Map<Integer, float[]> byPod) {}
 
-  Prover(Instance in, Bounds bounds) {
+  Prover(Instance in, Bounds bounds, long deadlineMillis) {
     this.in = in;
     this.bounds = bounds;
     this.boxes = onlyBoxes(in);
+    this.mostCases = (int) Math.max(8, Math.min(MAX_CASES, deadlineMillis / MILLIS_A_CASE));
   }
 
-  /** Whether it has anything to say about an instance: all that is wanted goes on boxes. */
-  static boolean onlyBoxes(Instance in) {
+  /** Whether it has anything to say about its instance: all that is wanted goes on boxes. */
+  boolean applies() {
+    return boxes;
+  }
+
+  private static boolean onlyBoxes(Instance in) {
     boolean any = false;
     for (Demand demand : in.demands) {
       for (Choice choice : demand.choices()) {
@@ -115,8 +129,6 @@ final class Prover {
     /** Steps before a case may count as converged. */
     private static final int AT_LEAST = 320;
 
-    private static final int MAX_LEAVES = 256;
-
     private static final int MAX_DEPTH = 40;
 
     private final Instance in;
@@ -126,10 +138,11 @@ final class Prover {
     private final long gcd; // of gains at the level, in chips
     private final List<Integer> limits; // by row
     private final int[] earlierRow; // by earlier level: its row, or -1
+    private final int baseRows; // before those of a case's path
     private final TreeMap<Long, float[]> sizes; // coefficients of blocks that count, by chips
     private final WindowLp lp;
     private long @Nullable [] heldFor;
-    private long byArithmetic; // the bound before any of this
+    private boolean helps; // whether it ever knew better than arithmetic
     private Case root;
     private final List<Case> leaves = new ArrayList<>();
 
@@ -202,6 +215,7 @@ final class Prover {
       this.gcd = gcd;
       this.limits = limits;
       this.earlierRow = earlierRow;
+      this.baseRows = limits.size() + (int) Arrays.stream(earlierRow).filter(r -> r >= 0).count();
       this.sizes = sizes;
       this.lp = lp;
       this.root = wholeProblem();
@@ -288,7 +302,7 @@ final class Prover {
           }
         }
       }
-      if (builder.candidates() == 0) {
+      if (builder.candidates() == 0 || builder.sums() > MAX_SUMS) {
         return null;
       }
       WindowLp lp = builder.build();
@@ -357,11 +371,12 @@ final class Prover {
           }
         }
         root = wholeProblem();
-        byArithmetic = prover.bounds.bound(level, values).value();
       }
       Case next = null;
       for (Case leaf : leaves) {
-        if (leaf.bound > values[level] && (next == null || leaf.bound > next.bound)) {
+        boolean weaker =
+            next == null || leaf.bound > next.bound || leaf.bound == next.bound && leaf.stuck;
+        if (leaf.bound > values[level] && weaker) {
           next = leaf;
         }
       }
@@ -379,7 +394,7 @@ final class Prover {
       at.steps += at.lp.stride();
       at.sinceEvaluated += at.lp.stride();
       WindowLp.Prices prices = at.lp.prices();
-      double chips = prices.bound * unit;
+      double chips = prices.bound() * unit;
       if (chips < at.progress - 0.02 * gcd) {
         at.progress = chips;
         at.stale = 0;
@@ -396,7 +411,7 @@ final class Prover {
       boolean converged =
           at.steps >= AT_LEAST
               && (at.stale >= PATIENCE
-                  || prices.bound - at.lp.value() < 0.2 * (prices.bound - goal)
+                  || prices.bound() - at.lp.value() < 0.2 * (prices.bound() - goal)
                       && chips > values[level] + gcd);
       // Exact evaluation costs as much as many steps: only where it may help.
       double floor = Math.floor((chips + 0.004 * unit) / gcd) * gcd;
@@ -408,25 +423,28 @@ final class Prover {
         evaluate(prover, at, prices, values);
       }
       if (converged && at.bound > values[level]) {
-        if (at.parent == null && floor >= byArithmetic) {
+        if (!helps) {
           // Not even the relaxation of the whole knows better than arithmetic: cases will not.
           at.stuck = true;
         } else {
-          split(at);
+          split(at, prover.mostCases);
         }
       }
     }
 
     private void evaluate(Prover prover, Case at, WindowLp.Prices prices, long[] values) {
       Certificate certificate = certificate(prices);
+      if (at.parent == null) {
+        long known = prover.bounds.bound(level, values).value();
+        at.certificate = certificate;
+        at.bound = Math.min(at.bound, prover.bounds.offer(level, certificate, values));
+        helps |= at.bound < known;
+        return;
+      }
       List<BranchTree.Step> path = at.path();
       long[] branchPrices = new long[path.size()];
-      int base = limits.size();
-      for (int j : earlierRow) {
-        base += j >= 0 ? 1 : 0;
-      }
       for (int i = 0; i < branchPrices.length; i++) {
-        branchPrices[i] = (long) (prices.row(base + i) * unit * Certificate.UNIT);
+        branchPrices[i] = (long) (prices.row(baseRows + i) * unit * Certificate.UNIT);
       }
       long bound = prover.bounds.leaf(certificate, path, branchPrices, values);
       if (bound >= at.bound) {
@@ -439,17 +457,13 @@ final class Prover {
       for (Case leaf : leaves) {
         weakest = Math.max(weakest, leaf.bound);
       }
-      if (leaves.size() == 1) {
-        prover.bounds.offer(level, certificate, values);
-      } else {
-        prover.bounds.offer(level, root.tree(), weakest, values);
-      }
+      prover.bounds.offer(level, root.tree(), weakest, values);
     }
 
     /** Two cases by the number of slices of the largest size that comes in fractions. */
-    private void split(Case at) {
+    private void split(Case at, int mostCases) {
       at.stuck = true;
-      if (leaves.size() >= MAX_LEAVES || at.depth >= MAX_DEPTH) {
+      if (leaves.size() >= mostCases || at.depth >= MAX_DEPTH) {
         return;
       }
       double[] counts = at.lp.counts();

@@ -69,17 +69,17 @@ final class SolveRun {
   /** The longest that a search goes on before such a formulation. */
   private static final long MOST_SEARCH_NANOS = 1_000_000_000;
 
-  /** The most candidates that a formulation is asked to hold, and where running slices may move. */
-  private static final int MAX_CANDIDATES = 6_000;
-
+  /** Candidates that a formulation may be asked to hold, for each millisecond of the deadline. */
   private static final long CANDIDATES_PER_MILLI = 6;
 
-  private static final int MAX_CANDIDATES_MOVING = 40_000;
+  /** So many at least. */
+  private static final int MIN_CANDIDATES = 6_000;
 
-  /** The same where everything is counted, for each millisecond of the deadline and at most. */
-  private static final long COUNTED_PER_MILLI = 6;
+  /** So many at most; always so many where running slices may move, and on mesh questions. */
+  private static final int MAX_CANDIDATES = 40_000;
 
-  private static final long MAX_COUNTED = 100_000;
+  /** So many at most where everything is counted. */
+  private static final int MAX_COUNTED = 100_000;
 
   private static final long LISTENER_PAUSE_NANOS = 10_000_000;
 
@@ -107,6 +107,7 @@ final class SolveRun {
   private final @Nullable Long[] claimed;
   private final boolean repairs; // whether something broken may move
   private @Nullable PlacementSearch running;
+  private final List<PlacementSearch> beside = new ArrayList<>(); // searches on other threads
   private boolean paused; // whether the search was stopped for a formulation, with time left
   private boolean roundsRanOut;
   private long lastTold;
@@ -131,7 +132,7 @@ final class SolveRun {
     this.hardStop = new Stop(token, startNanos + whole);
     phase("translate", startNanos, in.requests.size());
     this.bounds = new Bounds(in, stop);
-    this.prover = new Prover(in, bounds);
+    this.prover = new Prover(in, bounds, budget.deadline().toMillis());
     this.asker = new Asker(stop, hardStop, this::note);
     this.best = Solution.nothing(in.demands.size());
     this.values = Values.of(in, best);
@@ -165,7 +166,7 @@ final class SolveRun {
       PlacementSearch search = running;
       if (search != null && paused && !isDone() && !stop.getAsBoolean()) {
         paused = false;
-        improve(search, roundLimit() - ROUNDS_BEFORE_MODEL, stop, false);
+        improve(search, Math.max(0, roundLimit() - ROUNDS_BEFORE_MODEL), stop, false);
       }
     }
     bound();
@@ -240,10 +241,8 @@ final class SolveRun {
   }
 
   private PlacementSearch newSearch(long seed) {
-    PlacementSearch search =
-        new PlacementSearch(
-            in.pods, in.demands, in.limits, in.priorities.length, in.rules.now(), seed, in.credits);
-    return search;
+    return new PlacementSearch(
+        in.pods, in.demands, in.limits, in.priorities.length, in.rules.now(), seed, in.credits);
   }
 
   /** Rounds of search, and turns of the prover, that alternate on one thread. */
@@ -257,33 +256,41 @@ final class SolveRun {
    */
   private void improve(PlacementSearch search, long rounds, Stop own, boolean small) {
     long since = System.nanoTime();
-    Race race = new Race(own);
-    race.offer(search);
     boolean fast = budget.mode() == SolveBudget.Mode.FAST;
+    Race race = new Race(own, fast);
+    race.offer(search);
     int extra =
         budget.mode() == SolveBudget.Mode.REPRODUCIBLE || small && !fast
             ? 0
             : planner.acquireWorkers(budget.workers() - 1);
     List<Thread> threads = new ArrayList<>();
-    List<PlacementSearch> others = new ArrayList<>();
-    boolean proves = Prover.onlyBoxes(in);
+    AtomicReference<@Nullable Throwable> failure = new AtomicReference<>();
+    boolean proves = prover.applies();
     try {
       for (int w = 1; w <= extra; w++) {
-        PlacementSearch other = newSearch(budget.seed() + 0x9E3779B97F4A7C15L * w);
-        others.add(other);
-        if (w % 2 == 1) {
-          other.warm(); // tori that are nearly full profit, tight ones do not: one of each
+        boolean isNew = beside.size() < w; // else it goes on from where it was
+        if (isNew) {
+          PlacementSearch made = newSearch(budget.seed() + 0x9E3779B97F4A7C15L * w);
+          beside.add(made);
+          if (w % 2 == 1) {
+            made.warm(); // tori that are nearly full profit, tight ones do not: one of each
+          }
         }
+        PlacementSearch other = beside.get(w - 1);
         boolean first = w == 1 && fast && proves;
         Thread thread =
             new Thread(
                 () -> {
-                  if (first) {
-                    race.prove();
-                  }
-                  if (!race.isOver()) {
-                    other.construct(race::isOver);
-                    race.alternate(other, fast ? Long.MAX_VALUE : rounds, first ? 1 : 0, fast);
+                  try {
+                    if (first) {
+                      race.prove();
+                    }
+                    if (isNew) {
+                      other.construct(race.stop);
+                    }
+                    race.alternate(other, rounds, first ? 1 : 0);
+                  } catch (RuntimeException | Error e) {
+                    failure.set(e);
                   }
                 },
                 "slicewright-" + (first ? "prover" : "search-" + w));
@@ -292,7 +299,7 @@ final class SolveRun {
         thread.start();
       }
       boolean both = proves && !(fast && extra > 0);
-      long done = race.alternate(search, rounds, both ? TURNS : 0, fast);
+      long done = race.alternate(search, rounds, both ? TURNS : 0);
       roundsRanOut = done >= rounds;
     } finally {
       race.over = true;
@@ -301,8 +308,13 @@ final class SolveRun {
       }
       planner.releaseWorkers(extra);
     }
+    Throwable failed = failure.get();
+    if (failed != null) {
+      note("A thread beside the search failed (" + failed + "); please report it.");
+      beside.clear();
+    }
     adopt(repaired(search));
-    for (PlacementSearch other : others) {
+    for (PlacementSearch other : beside) {
       adopt(repaired(other));
     }
     phase("search", since, in.demands.size());
@@ -311,16 +323,15 @@ final class SolveRun {
 
   /** What threads that search and prove at once have in common. */
   private final class Race {
-    private final Stop own;
-    private final AtomicReference<long[]> leading = new AtomicReference<>(values.clone());
-    volatile boolean over; // read by all
+    private final boolean fast; // whether threads may end and guide one another
+    private final long[] atStart = values; // of the levels that a search knows nothing of
+    private final AtomicReference<long[]> leading = new AtomicReference<>(atStart);
+    final BooleanSupplier stop;
+    volatile boolean over; // read by all where fast; else each thread does its rounds
 
-    Race(Stop own) {
-      this.own = own;
-    }
-
-    boolean isOver() {
-      return over || own.getAsBoolean();
+    Race(Stop own, boolean fast) {
+      this.fast = fast;
+      this.stop = fast ? () -> over || own.getAsBoolean() : own;
     }
 
     /** Makes a search's value the one to prove, if it is better. */
@@ -331,7 +342,7 @@ final class SolveRun {
 
     /** Proves until there is nothing left to do. */
     void prove() {
-      while (!isOver()) {
+      while (!stop.getAsBoolean()) {
         long[] aim = Objects.requireNonNull(leading.get());
         if (isMet(aim)) {
           over = true;
@@ -344,11 +355,9 @@ final class SolveRun {
     /**
      * Searches, and after every so many rounds takes some turns at proving.
      *
-     * @param fast whether other threads may end the search, and guide it
      * @return the rounds done
      */
-    long alternate(PlacementSearch search, long rounds, int turns, boolean fast) {
-      BooleanSupplier stop = fast ? this::isOver : own;
+    long alternate(PlacementSearch search, long rounds, int turns) {
       long done = 0;
       Prover.Guide followed = null;
       while (done < rounds && !stop.getAsBoolean()) {
@@ -362,7 +371,6 @@ final class SolveRun {
             search.improve(
                 some,
                 stop,
-                null,
                 () -> {
                   offer(search);
                   told(search);
@@ -386,6 +394,21 @@ final class SolveRun {
       }
       return done;
     }
+
+    /** A search's value level by level. */
+    private long[] levelValues(long[] value) {
+      long[] out = atStart.clone();
+      int p = 0;
+      for (int l = 0; l < out.length; l++) {
+        switch (in.levels.get(l).kind()) {
+          case PLACED -> out[l] = value[p++];
+          case SHAPE_RANK -> out[l] = -value[in.priorities.length];
+          case PRICE -> out[l] = -value[in.priorities.length + 1];
+          case KEPT, DISRUPTION, NEW_HOSTS -> {}
+        }
+      }
+      return out;
+    }
   }
 
   private void told(PlacementSearch search) {
@@ -395,21 +418,6 @@ final class SolveRun {
       adopt(Solution.of(search.assignments()));
       tell();
     }
-  }
-
-  /** A search's value level by level; what it does not know stays as in hand. */
-  private long[] levelValues(long[] value) {
-    long[] out = values.clone();
-    int p = 0;
-    for (int l = 0; l < out.length; l++) {
-      switch (in.levels.get(l).kind()) {
-        case PLACED -> out[l] = value[p++];
-        case SHAPE_RANK -> out[l] = -value[in.priorities.length];
-        case PRICE -> out[l] = -value[in.priorities.length + 1];
-        case KEPT, DISRUPTION, NEW_HOSTS -> {}
-      }
-    }
-    return out;
   }
 
   /** Whether a search cannot do better than these values, or not by more than the gap asked for. */
@@ -544,24 +552,22 @@ final class SolveRun {
   private @Nullable ModelTranslation translation;
   private boolean translated;
 
-  /** More time, more candidates. */
-  private int mostCandidates() {
-    if (FormulationOrder.mayBeMeshQuestion(in)) {
-      return MAX_CANDIDATES_MOVING;
-    }
-    long byTime = CANDIDATES_PER_MILLI * Math.min(100_000, budget.deadline().toMillis());
-    return (int) Math.max(MAX_CANDIDATES, Math.min(MAX_CANDIDATES_MOVING, byTime));
+  /** More time, more candidates: at most so many. */
+  private int candidatesInTime(int most) {
+    long byTime = CANDIDATES_PER_MILLI * budget.deadline().toMillis(); // a day at the most
+    return (int) Math.max(MIN_CANDIDATES, Math.min(most, byTime));
   }
 
   private @Nullable ModelTranslation translation() {
     if (!translated) {
       long since = System.nanoTime();
       translated = true;
+      boolean large = !in.free.isEmpty() || FormulationOrder.mayBeMeshQuestion(in);
       translation =
           ModelTranslation.counted(
               in,
-              in.free.isEmpty() ? mostCandidates() : MAX_CANDIDATES_MOVING,
-              (int) Math.min(MAX_COUNTED, budget.deadline().toMillis() * COUNTED_PER_MILLI),
+              large ? MAX_CANDIDATES : candidatesInTime(MAX_CANDIDATES),
+              candidatesInTime(MAX_COUNTED),
               stop);
       phase("build", since, translation == null ? 0 : translation.model().candidates().size());
     }
@@ -580,7 +586,7 @@ final class SolveRun {
       if (isDone() || stop.getAsBoolean()) {
         break;
       }
-      if (formulation instanceof LpRelaxation && in.free.isEmpty() && Prover.onlyBoxes(in)) {
+      if (formulation instanceof LpRelaxation && in.free.isEmpty() && prover.applies()) {
         continue; // our own relaxation is the same, and quicker
       }
       formulate(t, formulation);

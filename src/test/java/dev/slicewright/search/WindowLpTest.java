@@ -3,14 +3,17 @@ package dev.slicewright.search;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
+import dev.slicewright.fleet.Fleet;
 import dev.slicewright.fleet.Pod;
 import dev.slicewright.topology.CellSet;
 import dev.slicewright.topology.Footprint;
+import dev.slicewright.topology.Shape;
 import dev.slicewright.topology.TpuTopology;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.SplittableRandom;
+import net.jqwik.api.Example;
 import net.jqwik.api.ForAll;
 import net.jqwik.api.Property;
 
@@ -118,18 +121,18 @@ class WindowLpTest {
   void pricesProveWhatTheySay(@ForAll long seed) {
     Case c = new Case(new SplittableRandom(seed));
     c.lp.goal(0);
-    double before = c.lp.prices().bound;
+    double before = c.lp.prices().bound();
     for (int i = 0; i < 5; i++) {
       c.lp.advance();
       WindowLp.Prices prices = c.lp.prices();
 
-      assertThat(prices.bound).isLessThanOrEqualTo(before);
-      before = prices.bound;
+      assertThat(prices.bound()).isLessThanOrEqualTo(before);
+      before = prices.bound();
       for (float price : prices.cells(0)) {
         assertThat(price).isNotNegative();
       }
       double exact = c.bound(prices.cells(0), new double[c.boxes.size()], 0);
-      assertThat(prices.bound).isCloseTo(exact, within(1e-3 * (1 + exact)));
+      assertThat(prices.bound()).isCloseTo(exact, within(1e-3 * (1 + exact)));
     }
     if (c.isSmall()) {
       assertThat(before).isGreaterThan(c.optimum(Integer.MAX_VALUE) - 1e-3);
@@ -150,7 +153,7 @@ class WindowLpTest {
     float[] each = new float[c.classOfBlock.size()];
     Arrays.fill(each, 1);
     int row = below.row(each, atMost);
-    double whole = c.lp.prices().bound;
+    double whole = c.lp.prices().bound();
     for (int i = 0; i < 8; i++) {
       below.advance();
     }
@@ -160,11 +163,28 @@ class WindowLpTest {
     Arrays.fill(classPrice, prices.row(row));
     assertThat(prices.row(row)).isNotNegative();
     double exact = c.bound(prices.cells(0), classPrice, prices.row(row) * (double) atMost);
-    assertThat(prices.bound).isCloseTo(exact, within(1e-3 * (1 + exact)));
-    assertThat(prices.bound).isGreaterThan(c.optimum(atMost) - 1e-3);
-    assertThat(prices.bound).isLessThan(whole + 1e-3 * (1 + whole));
+    assertThat(prices.bound()).isCloseTo(exact, within(1e-3 * (1 + exact)));
+    assertThat(prices.bound()).isGreaterThan(c.optimum(atMost) - 1e-3);
+    assertThat(prices.bound()).isLessThan(whole + 1e-3 * (1 + whole));
     // The fork left the program alone.
-    assertThat(c.lp.prices().bound).isEqualTo(whole);
+    assertThat(c.lp.prices().bound()).isEqualTo(whole);
+  }
+
+  /** What is allocated is known before, so that a pod too large for it is left to others. */
+  @Example
+  void itsSizeIsKnownBeforeItIsBuilt() {
+    TpuTopology topology = TpuTopology.torus(16, 16, 16); // 8x8x16 cells
+    TorusSpace space =
+        new TorusSpace(
+            Fleet.builder().pod("p", topology).build().pods().iterator().next(), RandomTorus.NOW);
+    WindowLp.Builder builder = new WindowLp.Builder();
+    int field = builder.field(space);
+    assertThat(builder.sums()).isEqualTo(1024);
+    Want want = new Want(Shape.of(4, 4, 3), false, false, false, "");
+    builder.candidates(builder.clazz(1), field, space.register(want), 1);
+    // Beside single cells, windows of 2x1x1, 2x2x1, 2x2x2 and 2x2x3 cells.
+    assertThat(builder.sums()).isEqualTo(5 * 1024);
+    assertThat(builder.candidates()).isEqualTo(1024);
   }
 
   @Property(tries = 30)
@@ -174,7 +194,7 @@ class WindowLpTest {
     for (int i = 0; i < 150; i++) {
       c.lp.advance();
     }
-    double bound = c.lp.prices().bound;
+    double bound = c.lp.prices().bound();
     // What is chosen is then nearly feasible and earns nearly as much.
     assertThat(c.lp.value()).isCloseTo(bound, within(0.02 * bound + 0.05));
   }

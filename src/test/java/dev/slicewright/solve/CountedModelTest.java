@@ -14,6 +14,7 @@ import dev.slicewright.formulation.FormulationResult.Status;
 import dev.slicewright.formulation.FormulationTask;
 import dev.slicewright.formulation.ortools.CpSatFormulation;
 import dev.slicewright.formulation.ortools.LpRelaxation;
+import dev.slicewright.plan.BoundChecker;
 import dev.slicewright.plan.Certificate;
 import dev.slicewright.plan.Plan;
 import dev.slicewright.plan.PlanVerifier;
@@ -33,7 +34,6 @@ import java.util.EnumSet;
 import java.util.List;
 import java.util.Set;
 import java.util.SplittableRandom;
-import java.util.function.ToLongBiFunction;
 import net.jqwik.api.ForAll;
 import net.jqwik.api.Property;
 import net.jqwik.api.ShrinkingMode;
@@ -106,8 +106,8 @@ class CountedModelTest {
           t.model().rows().stream().anyMatch(r -> r.name().startsWith("nodes")) && t.isCounted()
               ? 1
               : 0;
-      ToLongBiFunction<Certificate, long[]> checker =
-          PlanVerifier.certifiedBounds(i.fleet(), i.requests(), i.rules(), i.cost());
+      BoundChecker checker =
+          PlanVerifier.boundChecker(i.fleet(), i.requests(), i.rules(), i.cost());
       int[] start = null;
       for (int l = 0; l < best.length; l++) {
         FormulationTask task = task(l, held(t, best, l), start);
@@ -128,7 +128,7 @@ class CountedModelTest {
         if (relaxed.evidence().isPresent()) {
           Certificate c = t.certificate(l, relaxed.evidence().orElseThrow()).orElseThrow();
           long sign = in.levels.get(l).kind().maximise() ? 1 : -1;
-          assertThat(sign * checker.applyAsLong(c, best))
+          assertThat(sign * checker.bound(c, best))
               .as("problem %d level %d", seed, l)
               .isBetween(
                   sign * best[l], sign * (relaxed.claimedBound().orElseThrow() + t.constant(l)));

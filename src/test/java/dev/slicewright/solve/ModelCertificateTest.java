@@ -7,6 +7,7 @@ import dev.slicewright.SolveBudget;
 import dev.slicewright.formulation.FormulationResult;
 import dev.slicewright.formulation.FormulationTask;
 import dev.slicewright.formulation.ortools.LpRelaxation;
+import dev.slicewright.plan.BoundChecker;
 import dev.slicewright.plan.Certificate;
 import dev.slicewright.plan.PlanVerifier;
 import dev.slicewright.testing.RandomFleets;
@@ -14,7 +15,6 @@ import java.time.Duration;
 import java.util.Arrays;
 import java.util.EnumSet;
 import java.util.Optional;
-import java.util.function.ToLongBiFunction;
 import org.junit.jupiter.api.Test;
 
 /** Certificates made of the duals of linear relaxations, checked on their own. */
@@ -43,8 +43,8 @@ class ModelCertificateTest {
       if (t == null) {
         continue;
       }
-      ToLongBiFunction<Certificate, long[]> checker =
-          PlanVerifier.certifiedBounds(i.fleet(), i.requests(), i.rules(), i.cost());
+      BoundChecker checker =
+          PlanVerifier.boundChecker(i.fleet(), i.requests(), i.rules(), i.cost());
       for (int l = 0; l < in.levels.size(); l++) {
         long[] held = Arrays.copyOf(best, l);
         for (int j = 0; j < l; j++) {
@@ -70,7 +70,7 @@ class ModelCertificateTest {
           continue;
         }
         made++;
-        long bound = checker.applyAsLong(certificate.orElseThrow(), best);
+        long bound = checker.bound(certificate.orElseThrow(), best);
         long relaxed = result.claimedBound().orElseThrow() + t.constant(l);
         boolean max = in.levels.get(l).kind().maximise();
         assertThat(max ? bound >= best[l] : bound <= best[l])

@@ -22,7 +22,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 class ProverTest {
 
   private static final SlicePlanner PLANNER =
-      SlicePlanner.builder().formulations(List.of()).failOnRejectedPlan(true).build();
+      SlicePlanner.builder().formulations(List.of()).maxWorkers(4).failOnRejectedPlan(true).build();
 
   private static SolveBudget budget(SolveBudget.Mode mode) {
     return SolveBudget.builder()
@@ -103,8 +103,11 @@ class ProverTest {
     assertThat(plan.stopped()).isEqualTo(StopReason.OPTIMAL);
   }
 
-  @Test
-  void runsRepeat() {
+  @ParameterizedTest
+  @EnumSource(
+      value = SolveBudget.Mode.class,
+      names = {"REPRODUCIBLE", "REPRODUCIBLE_PARALLEL"})
+  void runsRepeat(SolveBudget.Mode mode) {
     Fleet fleet = Fleet.builder().pod("torus", TpuTopology.torus(12, 10, 14)).build();
     List<SliceRequest> wants = new ArrayList<>(wants("4x4x6", 9, 0));
     wants.addAll(wants("6x6x5", 6, 0));
@@ -112,7 +115,8 @@ class ProverTest {
     SolveBudget budget =
         SolveBudget.builder()
             .deadline(Duration.ofSeconds(1))
-            .mode(SolveBudget.Mode.REPRODUCIBLE)
+            .workers(mode == SolveBudget.Mode.REPRODUCIBLE ? 1 : 3)
+            .mode(mode)
             .build();
 
     Plan one = PLANNER.plan(fleet, wants, PlanningRules.NONE, budget);

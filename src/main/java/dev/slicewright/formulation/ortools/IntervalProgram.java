@@ -419,11 +419,11 @@ final class IntervalProgram implements CpProgram {
 
   @Override
   public void configure(SatParameters.Builder parameters, int variant) {
+    // More linear relaxation than by default took E00N23 of the tests from one second to fifty.
     if (variant == 0) {
-      // On packings to be found or ruled out, presolve cost more than it gained.
-      parameters.setCpModelPresolve(false);
+      parameters.setCpModelPresolve(false); // costs more than it gains on packings
     } else {
-      parameters.setUseTimetablingInNoOverlap2D(true).setLinearizationLevel(2);
+      parameters.setCpModelProbingLevel(0).setSymmetryLevel(0);
     }
   }
 
