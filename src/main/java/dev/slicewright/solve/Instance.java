@@ -28,6 +28,7 @@ import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
@@ -143,6 +144,10 @@ final class Instance {
     List<Demand> out = new ArrayList<>(requests.size());
     Map<String, Integer> units = new HashMap<>();
     Map<Alike, Ways> alike = new HashMap<>();
+    Map<Long, Integer> indexOf = new HashMap<>();
+    for (int i = 0; i < priorities.length; i++) {
+      indexOf.put(priorities[i], i);
+    }
     int unitCount = 0;
     for (int r = 0; r < requests.size(); r++) {
       SliceRequest request = requests.get(r);
@@ -153,10 +158,7 @@ final class Instance {
       } else {
         unit = unitCount++;
       }
-      int priorityIndex = 0;
-      while (priorities[priorityIndex] != request.priority()) {
-        priorityIndex++;
-      }
+      int priorityIndex = Objects.requireNonNull(indexOf.get(request.priority()));
       Ways ways = alike.computeIfAbsent(new Alike(request), k -> ways(request));
       matching[r] = ways.matching();
       out.add(new Demand(request, unit, priorityIndex, ways.choices()));
