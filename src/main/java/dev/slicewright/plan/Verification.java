@@ -743,6 +743,7 @@ final class Verification {
     long[] values = values(levels);
     computed = values;
     CertificateChecker checker = null;
+    long[] trivial = null; // made when first asked
     boolean open = false;
     for (int i = 0; i < values.length; i++) {
       Score.LevelScore level = given.get(i);
@@ -756,7 +757,10 @@ final class Verification {
       }
       open |= !level.isProved();
       if (level.proof() instanceof Proof.Trivial) {
-        bound(path, level, trivialBound(standing, requests, level.level()), "what is asked for");
+        if (trivial == null) {
+          trivial = trivialBounds(standing, requests, levels);
+        }
+        bound(path, level, trivial[i], "what is asked for");
       } else if (level.proof() instanceof Proof.Agreement agreement) {
         if (agreement.first().isEmpty()
             || agreement.second().isEmpty()
@@ -774,7 +778,8 @@ final class Verification {
         }
         try {
           if (checker == null) {
-            checker = new CertificateChecker(fleet, requests, rules, cost, standing, levels);
+            checker =
+                new CertificateChecker(fleet, requests, rules, cost, standing, levels, () -> false);
           }
           bound(path, level, checker.bound(tree, values), "the certificate proves");
         } catch (IllegalArgumentException e) {
@@ -807,29 +812,41 @@ final class Verification {
 
   /** The bound of a level that follows from what is asked for alone. */
   static long trivialBound(Standing standing, List<SliceRequest> requests, Level level) {
-    long sum = 0;
-    if (level.kind() == Level.Kind.PLACED) {
-      for (SliceRequest request : requests) {
-        if (request.priority() == level.priority()) {
-          long chips = Math.multiplyExact(ObjectiveLevels.mostCounted(request), request.slices());
-          sum = Math.addExact(sum, chips);
-        }
+    return trivialBounds(standing, requests, List.of(level))[0];
+  }
+
+  /** The bound of each level that follows from what is asked for alone; levels differ. */
+  static long[] trivialBounds(Standing standing, List<SliceRequest> requests, List<Level> levels) {
+    long[] bounds = new long[levels.size()];
+    Map<Long, Integer> placedAt = new HashMap<>();
+    Map<Long, Integer> keptAt = new HashMap<>();
+    for (int i = 0; i < bounds.length; i++) {
+      Level level = levels.get(i);
+      if (level.kind() == Level.Kind.PLACED) {
+        placedAt.put(level.priority(), i);
+      } else if (level.kind() == Level.Kind.KEPT) {
+        keptAt.put(level.priority(), i);
+        long[] pinned = standing.pinnedKept.get(level.priority());
+        bounds[i] = pinned == null ? 0 : pinned[0];
       }
-    } else if (level.kind() == Level.Kind.KEPT) {
-      long[] pinned = standing.pinnedKept.get(level.priority());
-      sum = pinned == null ? 0 : pinned[0];
-      for (Standing.Group group : standing.groups) {
-        if (group.request().priority() == level.priority()) {
-          for (int i = 0; i < group.slices().size(); i++) {
-            if (!group.isBroken(i) || group.permission().move()) {
-              Shape shape = group.slices().get(i).shape();
-              sum = Math.addExact(sum, ObjectiveLevels.counted(group.request(), shape));
-            }
-          }
+    }
+    for (SliceRequest request : placedAt.isEmpty() ? List.<SliceRequest>of() : requests) {
+      Integer at = placedAt.get(request.priority());
+      if (at != null) {
+        long chips = Math.multiplyExact(ObjectiveLevels.mostCounted(request), request.slices());
+        bounds[at] = Math.addExact(bounds[at], chips);
+      }
+    }
+    for (Standing.Group group : keptAt.isEmpty() ? List.<Standing.Group>of() : standing.groups) {
+      Integer at = keptAt.get(group.request().priority());
+      for (int i = 0; at != null && i < group.slices().size(); i++) {
+        if (!group.isBroken(i) || group.permission().move()) {
+          Shape shape = group.slices().get(i).shape();
+          bounds[at] = Math.addExact(bounds[at], ObjectiveLevels.counted(group.request(), shape));
         }
       }
     }
-    return sum;
+    return bounds;
   }
 
   private long[] values(List<Level> levels) {
