@@ -44,12 +44,14 @@ public final class SlicePlanner {
   static final Consumer<Plan> NOBODY = plan -> {};
 
   private final List<Formulation> formulations;
+  private final boolean named;
   private final CostTerms cost;
   private final Semaphore workers;
   private final boolean failOnRejection;
 
   private SlicePlanner(Builder b) {
     this.formulations = List.copyOf(b.formulations);
+    this.named = b.named;
     this.cost = b.cost;
     this.workers = new Semaphore(b.maxWorkers - 1);
     this.failOnRejection = b.failOnRejection;
@@ -256,6 +258,11 @@ public final class SlicePlanner {
     return formulations;
   }
 
+  /** Whether the user has named the formulations. */
+  boolean namedFormulations() {
+    return named;
+  }
+
   /** Starts loading native code, so that it is there when the search has had its turn. */
   void preload() {
     for (Formulation formulation : formulations) {
@@ -292,6 +299,7 @@ public final class SlicePlanner {
             CpSatFormulation.create(),
             CpSatIntervalsFormulation.create(),
             MeshSearchFormulation.create());
+    private boolean named;
     private CostTerms cost = CostTerms.DEFAULT;
     private int maxWorkers = Math.max(1, Runtime.getRuntime().availableProcessors());
     private boolean failOnRejection;
@@ -299,14 +307,16 @@ public final class SlicePlanner {
     private Builder() {}
 
     /**
-     * Sets the formulations, tried in this order, but that the built-in ones go by what a model
-     * asks; none at all leaves search and bounds.
+     * Sets the formulations, tried in this order, but that on flat meshes the built-in ones go by
+     * what is quickest there; one that cannot take a model says why in {@link Plan#notes()}. None
+     * at all leaves search and bounds.
      *
      * @param values the formulations
      * @return this
      */
     public Builder formulations(List<Formulation> values) {
       formulations = List.copyOf(values);
+      named = true;
       return this;
     }
 

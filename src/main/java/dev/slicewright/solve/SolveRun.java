@@ -131,7 +131,7 @@ final class SolveRun {
     this.stop = new Stop(token, startNanos + whole - reserve);
     this.hardStop = new Stop(token, startNanos + whole);
     phase("translate", startNanos, in.requests.size());
-    this.bounds = new Bounds(in, stop);
+    this.bounds = new Bounds(in, stop, hardStop.deadlineNanos());
     this.prover = new Prover(in, bounds, budget.deadline().toMillis());
     this.asker = new Asker(stop, hardStop, this::note);
     this.best = Solution.nothing(in.demands.size());
@@ -582,7 +582,9 @@ final class SolveRun {
     if (t == null) {
       return;
     }
-    for (Formulation formulation : FormulationOrder.of(planner.formulations(), t.model())) {
+    List<Formulation> order =
+        FormulationOrder.of(planner.formulations(), planner.namedFormulations(), t.model());
+    for (Formulation formulation : order) {
       if (isDone() || stop.getAsBoolean()) {
         break;
       }
