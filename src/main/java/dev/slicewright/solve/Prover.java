@@ -383,8 +383,18 @@ final class Prover {
       if (next == null || next.stuck) {
         return false; // the weakest bound cannot be improved
       }
+      if (next.parent == null && next.steps == 0 && !helps && isEven(prover, values)) {
+        next.stuck = true;
+        return false;
+      }
       advance(prover, next, values);
       return true;
+    }
+
+    /** Whether one place is so like another that the relaxation knows no better than arithmetic. */
+    private boolean isEven(Prover prover, long[] values) {
+      double chips = (lp.evenValue() + 0.004) * unit;
+      return Math.floor(chips / gcd) * gcd >= prover.bounds.bound(level, values).value();
     }
 
     private void advance(Prover prover, Case at, long[] values) {
