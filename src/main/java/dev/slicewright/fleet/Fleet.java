@@ -41,8 +41,8 @@ import org.jspecify.annotations.Nullable;
  * clock, so an expired hold counts until it is dropped ({@link #dropExpiredHolds}). Slices may run
  * on failed parts: that is for a plan to mend.
  *
- * <p>Equality compares pods (topology, labels, health and its policy, cordons, running slices,
- * holds), not the version.
+ * <p>Equality compares pods (topology, labels, health, its policy and cool-downs, cordons, running
+ * slices, holds), not the version.
  */
 public final class Fleet {
 
@@ -766,6 +766,42 @@ public final class Fleet {
   }
 
   /**
+   * Reports the health of many parts: one change, all or nothing.
+   *
+   * @param parts the parts by the pod's id
+   * @param health their health; {@link Health#HEALTHY} takes earlier reports back
+   * @return the changed fleet, or this one if all of it is known
+   * @throws InvalidInputException listing every pod and part that does not exist
+   */
+  public Fleet report(Map<String, ? extends Collection<? extends Part>> parts, Health health) {
+    Objects.requireNonNull(health, "health");
+    Problems problems = new Problems();
+    parts.forEach(
+        (id, some) -> {
+          Pod pod = pods.get(Objects.requireNonNull(id, "pod"));
+          String path = "parts." + id;
+          if (pod == null) {
+            problems.add(path, noPod(id));
+            return;
+          }
+          int i = 0;
+          for (Part part : some) {
+            checkPart(problems, path + "[" + i++ + "]", pod.topology(), part);
+          }
+        });
+    problems.throwIfAny("parts");
+    PersistentMap<String, Pod> changed = pods;
+    boolean any = false;
+    for (Map.Entry<String, ? extends Collection<? extends Part>> e : parts.entrySet()) {
+      Pod before = known(e.getKey());
+      Pod after = before.report(e.getValue(), health);
+      any |= after != before;
+      changed = after == before ? changed : changed.with(after.id(), after);
+    }
+    return any ? with(changed) : this;
+  }
+
+  /**
    * Reports the health of a physical machine, as that of each host (VM) on it: one change.
    *
    * @param pod the pod's id
@@ -843,6 +879,56 @@ public final class Fleet {
    */
   public Fleet repair(String pod, Part part) {
     return report(pod, part, Health.HEALTHY);
+  }
+
+  /**
+   * Reports a part as healthy again, but not to be used before a time: its cool-down. Until {@link
+   * #healed} is called with that time or a later one, everything stays as if the part had not been
+   * repaired. Whatever is reported of the part in between ends the cool-down.
+   *
+   * @param pod the pod's id
+   * @param part the part, as it was reported
+   * @param usableFrom from when it may be used; a second call sets another time
+   * @return the changed fleet
+   * @throws InvalidInputException if the pod or the part does not exist, or the part is reported
+   *     neither failed nor degraded
+   */
+  public Fleet healing(String pod, Part part, Instant usableFrom) {
+    Pod p = known(pod);
+    Objects.requireNonNull(usableFrom, "usableFrom");
+    Problems problems = new Problems();
+    checkPart(problems, "part", p.topology(), part);
+    if (problems.list().isEmpty() && !p.reportedHealth().containsKey(part)) {
+      problems.add("part", notReported(pod, part));
+    }
+    problems.throwIfAny("part");
+    return with(p, p.healing(part, usableFrom));
+  }
+
+  private static String notReported(String pod, Part part) {
+    return "expected a part that is reported failed or degraded, but "
+        + part
+        + " of pod "
+        + pod
+        + " is not; report it first, as the same kind of part";
+  }
+
+  /**
+   * Makes every part healthy whose cool-down has passed: one change.
+   *
+   * @param now the time
+   * @return the changed fleet, or this one if none has. O(pods + parts reported)
+   */
+  public Fleet healed(Instant now) {
+    Objects.requireNonNull(now, "now");
+    PersistentMap<String, Pod> changed = pods;
+    boolean any = false;
+    for (Pod before : pods()) {
+      Pod after = before.healed(now);
+      any |= after != before;
+      changed = after == before ? changed : changed.with(after.id(), after);
+    }
+    return any ? with(changed) : this;
   }
 
   /**
@@ -992,6 +1078,7 @@ public final class Fleet {
     private final TpuTopology topology;
     private final Map<String, String> labels;
     private final TreeMap<Part, Health> reported = new TreeMap<>(PartOrder.INSTANCE);
+    private final TreeMap<Part, Instant> healing = new TreeMap<>(PartOrder.INSTANCE);
     private final TreeSet<Part> cordons = new TreeSet<>(PartOrder.INSTANCE);
     private boolean cordoned;
     private final Occupancy occupancy;
@@ -1013,6 +1100,7 @@ public final class Fleet {
           labels,
           policy,
           Collections.unmodifiableMap(reported),
+          Collections.unmodifiableMap(healing),
           Collections.unmodifiableSet(cordons),
           cordoned,
           cells(running.values().stream().map(RunningSlice::footprint)),
@@ -1036,8 +1124,11 @@ public final class Fleet {
 
     private record PartEntry(String pod, Part part, Health health) {}
 
+    private record HealingEntry(String pod, Part part, Instant usableFrom) {}
+
     private final List<PodEntry> pods = new ArrayList<>();
     private final List<PartEntry> health = new ArrayList<>();
+    private final List<HealingEntry> healing = new ArrayList<>();
     private final List<PartEntry> cordons = new ArrayList<>();
     private final List<String> podCordons = new ArrayList<>();
     private final List<RunningSlice> running = new ArrayList<>();
@@ -1089,6 +1180,24 @@ public final class Fleet {
               Objects.requireNonNull(pod, "pod"),
               Objects.requireNonNull(part, "part"),
               Objects.requireNonNull(value, "health")));
+      return this;
+    }
+
+    /**
+     * Sets the time from which a part that is reported failed or degraded may be used again.
+     *
+     * @param pod the pod's id
+     * @param part the part, as it is reported
+     * @param usableFrom the end of its cool-down
+     * @return this
+     * @see Fleet#healing
+     */
+    public Builder healing(String pod, Part part, Instant usableFrom) {
+      healing.add(
+          new HealingEntry(
+              Objects.requireNonNull(pod, "pod"),
+              Objects.requireNonNull(part, "part"),
+              Objects.requireNonNull(usableFrom, "usableFrom")));
       return this;
     }
 
@@ -1241,6 +1350,19 @@ public final class Fleet {
                     + " and "
                     + e.health()
                     + "; keep the one that holds");
+          }
+        }
+      }
+      for (int i = 0; i < healing.size(); i++) {
+        HealingEntry e = healing.get(i);
+        PodDraft pod = draft(problems, "healing[" + i + "].pod", drafts, e.pod());
+        if (pod != null) {
+          String path = "healing[" + i + "].part";
+          if (pod.reported.getOrDefault(e.part(), Health.HEALTHY) == Health.HEALTHY) {
+            problems.add(path, notReported(e.pod(), e.part()));
+          } else if (pod.healing.putIfAbsent(e.part(), e.usableFrom()) != null) {
+            problems.add(
+                path, "expected one cool-down of " + e.part() + ", but there are two; keep one");
           }
         }
       }

@@ -4,6 +4,8 @@ import dev.slicewright.SliceId;
 import dev.slicewright.topology.CellSet;
 import dev.slicewright.topology.Footprint;
 import dev.slicewright.topology.TpuTopology;
+import java.time.Instant;
+import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Collections;
 import java.util.List;
@@ -27,6 +29,7 @@ public final class Pod {
   private final Map<String, String> labels;
   private final HealthPolicy policy;
   private final Map<Part, Health> reported;
+  private final Map<Part, Instant> healing; // some of those reported
   private final Set<Part> cordons;
   private final boolean cordoned;
   private final CellSet busy;
@@ -45,6 +48,7 @@ public final class Pod {
       Map<String, String> labels,
       HealthPolicy policy,
       Map<Part, Health> reported,
+      Map<Part, Instant> healing,
       Set<Part> cordons,
       boolean cordoned,
       CellSet busy,
@@ -56,6 +60,7 @@ public final class Pod {
     this.labels = labels;
     this.policy = policy;
     this.reported = reported;
+    this.healing = healing;
     this.cordons = cordons;
     this.cordoned = cordoned;
     this.busy = busy;
@@ -98,6 +103,17 @@ public final class Pod {
    */
   public Map<Part, Health> reportedHealth() {
     return reported;
+  }
+
+  /**
+   * Parts that are reported healthy again but whose cool-down goes on: each is still in {@link
+   * #reportedHealth} and is used no more than before.
+   *
+   * @return an unmodifiable map from part to the time from which it may be used, ordered by kind of
+   *     part, then place
+   */
+  public Map<Part, Instant> healing() {
+    return healing;
   }
 
   /**
@@ -291,6 +307,7 @@ public final class Pod {
   Pod place(RunningSlice slice, int[] cells) {
     return copy(
         reported,
+        healing,
         cordons,
         cordoned,
         busy.with(cells),
@@ -301,12 +318,14 @@ public final class Pod {
 
   /** The same slice, changed in what does not move it. */
   Pod replace(RunningSlice slice) {
-    return copy(reported, cordons, cordoned, busy, held, running.with(slice.id(), slice), holds);
+    return copy(
+        reported, healing, cordons, cordoned, busy, held, running.with(slice.id(), slice), holds);
   }
 
   Pod release(RunningSlice slice) {
     return copy(
         reported,
+        healing,
         cordons,
         cordoned,
         busy.without(topology.cells(slice.footprint())),
@@ -317,12 +336,20 @@ public final class Pod {
 
   Pod hold(Hold hold, int[] cells) {
     return copy(
-        reported, cordons, cordoned, busy, held.with(cells), running, holds.with(hold.id(), hold));
+        reported,
+        healing,
+        cordons,
+        cordoned,
+        busy,
+        held.with(cells),
+        running,
+        holds.with(hold.id(), hold));
   }
 
   Pod dropHold(Hold hold) {
     return copy(
         reported,
+        healing,
         cordons,
         cordoned,
         busy,
@@ -335,16 +362,56 @@ public final class Pod {
   Pod report(Collection<? extends Part> parts, Health value) {
     TreeMap<Part, Health> more = new TreeMap<>(PartOrder.INSTANCE);
     more.putAll(reported);
+    TreeMap<Part, Instant> cooling = new TreeMap<>(PartOrder.INSTANCE);
+    cooling.putAll(healing);
     for (Part part : parts) {
+      cooling.remove(part); // what is said now holds now
       if (value == Health.HEALTHY) {
         more.remove(part);
       } else {
         more.put(part, value);
       }
     }
-    return more.equals(reported)
-        ? this
-        : copy(Collections.unmodifiableMap(more), cordons, cordoned, busy, held, running, holds);
+    return changed(more, cooling);
+  }
+
+  /** The same health, to end at a time; this pod itself where that is known already. */
+  Pod healing(Part part, Instant usableFrom) {
+    TreeMap<Part, Instant> more = new TreeMap<>(PartOrder.INSTANCE);
+    more.putAll(healing);
+    more.put(part, usableFrom);
+    return changed(reported, more);
+  }
+
+  /** This pod itself where no cool-down has passed. */
+  Pod healed(Instant now) {
+    if (healing.isEmpty()) {
+      return this;
+    }
+    List<Part> done = new ArrayList<>();
+    healing.forEach(
+        (part, from) -> {
+          if (!from.isAfter(now)) {
+            done.add(part);
+          }
+        });
+    return report(done, Health.HEALTHY);
+  }
+
+  private Pod changed(Map<Part, Health> newReported, Map<Part, Instant> newHealing) {
+    boolean same = newReported.equals(reported);
+    if (same && newHealing.equals(healing)) {
+      return this;
+    }
+    return copy(
+        same ? reported : Collections.unmodifiableMap(newReported),
+        newHealing.equals(healing) ? healing : Collections.unmodifiableMap(newHealing),
+        cordons,
+        cordoned,
+        busy,
+        held,
+        running,
+        holds);
   }
 
   /** This pod itself where nothing changes. */
@@ -353,17 +420,28 @@ public final class Pod {
     more.addAll(cordons);
     boolean changed = value ? more.add(part) : more.remove(part);
     return changed
-        ? copy(reported, Collections.unmodifiableSet(more), cordoned, busy, held, running, holds)
+        ? copy(
+            reported,
+            healing,
+            Collections.unmodifiableSet(more),
+            cordoned,
+            busy,
+            held,
+            running,
+            holds)
         : this;
   }
 
   /** This pod itself where nothing changes. */
   Pod cordon(boolean value) {
-    return value == cordoned ? this : copy(reported, cordons, value, busy, held, running, holds);
+    return value == cordoned
+        ? this
+        : copy(reported, healing, cordons, value, busy, held, running, holds);
   }
 
   private Pod copy(
       Map<Part, Health> newReported,
+      Map<Part, Instant> newHealing,
       Set<Part> newCordons,
       boolean newCordoned,
       CellSet newBusy,
@@ -377,6 +455,7 @@ public final class Pod {
             labels,
             policy,
             newReported,
+            newHealing,
             newCordons,
             newCordoned,
             newBusy,
@@ -418,6 +497,7 @@ public final class Pod {
             && labels.equals(that.labels)
             && policy.equals(that.policy)
             && reported.equals(that.reported)
+            && healing.equals(that.healing)
             && cordons.equals(that.cordons)
             && cordoned == that.cordoned
             && busy.equals(that.busy)

@@ -125,7 +125,8 @@ final class SnapshotReader {
     builder.version(in.whole("version", Long.MIN_VALUE, Long.MAX_VALUE, 0));
     // Where each thing that the builder numbers stands in the document.
     Map<String, List<String>> places = new LinkedHashMap<>();
-    for (String kind : List.of("pods", "health", "cordons", "podCordons", "running", "holds")) {
+    for (String kind :
+        List.of("pods", "health", "healing", "cordons", "podCordons", "running", "holds")) {
       places.put(kind, new ArrayList<>());
     }
     in.list("pods", (value, path) -> pod(value, path, builder, places));
@@ -175,6 +176,7 @@ final class SnapshotReader {
       // The parts of a pod that could not be made cannot be checked.
       in.raw("failed");
       in.raw("degraded");
+      in.raw("healing");
       in.raw("cordons");
       in.flag("cordoned", false);
       in.end();
@@ -201,6 +203,17 @@ final class SnapshotReader {
           });
     }
     in.list(
+        "healing",
+        (each, where) -> {
+          Instant[] from = new Instant[1];
+          Part part = part(each, where, topology, from);
+          if (part != null && from[0] != null) {
+            builder.healing(id, part, from[0]);
+            of(places, "healing").add(where);
+          }
+          return part;
+        });
+    in.list(
         "cordons",
         (each, where) -> {
           Part part = part(each, where, topology);
@@ -219,7 +232,16 @@ final class SnapshotReader {
   }
 
   private @Nullable Part part(Object value, String path, TpuTopology t) {
+    return part(value, path, t, null);
+  }
+
+  /** With a place for the time from which it may be used, if there is to be one. */
+  private @Nullable Part part(
+      Object value, String path, TpuTopology t, @Nullable Instant @Nullable [] usableFrom) {
     Fields in = Fields.of(value, path, problems);
+    if (usableFrom != null) {
+      usableFrom[0] = in.instant("usableFrom", true);
+    }
     Part part = null;
     if (in.has("host")) {
       HostId host = host(in.raw("host"), in.at("host"), t.hostNames());

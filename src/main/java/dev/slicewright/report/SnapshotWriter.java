@@ -172,11 +172,15 @@ final class SnapshotWriter {
               });
       out.some(Fields.word(health), parts);
     }
+    List<Object> healing = new ArrayList<>();
+    pod.healing()
+        .forEach((part, from) -> healing.add(part(t, part).with("usableFrom", from.toString())));
+    out.some("healing", healing);
     out.some("cordons", list(pod.cordons(), part -> part(t, part)));
     return out.unless(false, "cordoned", pod.isCordoned());
   }
 
-  private static Object part(TpuTopology t, Part part) {
+  private static Obj part(TpuTopology t, Part part) {
     if (part instanceof Part.Host host) {
       return new Obj().with("host", host(t, host.host()));
     }

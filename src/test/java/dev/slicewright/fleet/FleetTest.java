@@ -468,6 +468,91 @@ class FleetTest {
   }
 
   @Test
+  void aPartThatHealsIsExcludedUntilItsCoolDownHasPassed() {
+    Part chip = new Part.Chip(new Chip(1, 1, 0));
+    Part host = new Part.Host(new HostId(7));
+    Fleet fleet = Fleet.builder().pod("c", CUBES).pod("t", TORUS).build();
+    Fleet failed = fleet.fail("c", chip).report("c", host, Health.DEGRADED).fail("t", host);
+    Fleet healing =
+        failed
+            .healing("c", chip, NOON)
+            .healing("c", host, NOON.plusSeconds(1))
+            .healing("t", host, NOON);
+    Pod pod = healing.pod("c").orElseThrow();
+    assertThat(pod.healing())
+        .containsExactly(Map.entry(chip, NOON), Map.entry(host, NOON.plusSeconds(1)));
+    assertThat(pod.reportedHealth()).isEqualTo(failed.pod("c").orElseThrow().reportedHealth());
+    assertThat(pod.health().failedCells())
+        .isEqualTo(failed.pod("c").orElseThrow().health().failedCells());
+    assertThat(healing).isNotEqualTo(failed);
+    assertThat(healing.healing("c", chip, NOON)).isSameAs(healing);
+
+    assertThat(healing.healed(NOON.minusNanos(1))).isSameAs(healing);
+    Fleet noon = healing.healed(NOON);
+    assertThat(noon.version()).isEqualTo(healing.version() + 1);
+    assertThat(noon.pod("c").orElseThrow().reportedHealth()).containsOnlyKeys(host);
+    assertThat(noon.pod("c").orElseThrow().healing()).containsOnlyKeys(host);
+    assertThat(noon.pod("t")).isEqualTo(fleet.pod("t"));
+    assertThat(noon.healed(NOON.plusSeconds(1))).isEqualTo(fleet);
+
+    // Whatever is said of the part in between ends the cool-down.
+    assertThat(healing.fail("c", chip).healed(NOON).pod("c").orElseThrow().reportedHealth())
+        .containsEntry(chip, Health.FAILED);
+    assertThat(healing.repair("c", chip).pod("c").orElseThrow().healing()).containsOnlyKeys(host);
+
+    assertThat(invalid(() -> fleet.healing("c", chip, NOON)))
+        .hasMessageContaining("report it first");
+    assertThat(invalid(() -> failed.healing("x", chip, NOON))).hasMessageContaining("no pod x");
+    assertThat(
+            invalid(() -> failed.healing("c", new Part.Host(new HostId(9_999)), NOON)).problems())
+        .hasSize(1);
+    assertThat(
+            Fleet.builder()
+                .pod("c", CUBES)
+                .pod("t", TORUS)
+                .health("c", chip, Health.FAILED)
+                .health("c", host, Health.DEGRADED)
+                .health("t", host, Health.FAILED)
+                .healing("t", host, NOON)
+                .healing("c", host, NOON.plusSeconds(1))
+                .healing("c", chip, NOON)
+                .build())
+        .isEqualTo(healing);
+    assertThat(
+            paths(
+                invalid(
+                    () ->
+                        Fleet.builder()
+                            .pod("c", CUBES)
+                            .health("c", chip, Health.FAILED)
+                            .healing("c", chip, NOON)
+                            .healing("c", chip, NOON)
+                            .healing("c", host, NOON)
+                            .healing("y", host, NOON)
+                            .build())))
+        .containsExactly("healing[1].part", "healing[2].part", "healing[3].pod");
+  }
+
+  @Test
+  void manyPartsAreReportedAtOnceOrNotAtAll() {
+    Part chip = new Part.Chip(new Chip(1, 1, 0));
+    Part host = new Part.Host(new HostId(7));
+    Fleet fleet = Fleet.builder().pod("c", CUBES).pod("t", TORUS).build();
+    Map<String, List<Part>> parts = Map.of("c", List.of(chip, host), "t", List.of(host));
+    Fleet failed = fleet.report(parts, Health.FAILED);
+    assertThat(failed.version()).isOne();
+    assertThat(failed).isEqualTo(fleet.fail("c", chip).fail("c", host).fail("t", host));
+    assertThat(failed.report(parts, Health.FAILED)).isSameAs(failed);
+    assertThat(failed.report(parts, Health.HEALTHY)).isEqualTo(fleet);
+    Map<String, List<Part>> bad = new java.util.TreeMap<>();
+    bad.put("c", List.of(chip, new Part.Host(new HostId(9_999)), new Part.Cube(new CubeId(99))));
+    bad.put("t", List.of(new Part.Cube(new CubeId(0))));
+    bad.put("x", List.of(host));
+    assertThat(paths(invalid(() -> fleet.report(bad, Health.FAILED))))
+        .containsExactly("parts.c[1]", "parts.c[2]", "parts.t[0]", "parts.x");
+  }
+
+  @Test
   void linksExistWhereThePodHasThem() {
     Fleet fleet = Fleet.builder().pod("t", TORUS).pod("m", RandomParts.MESH).build();
     assertThat(fleet.fail("t", new Part.Link(new Chip(3, 5, 2), Axis.X)).version()).isOne();

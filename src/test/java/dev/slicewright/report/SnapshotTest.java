@@ -2,6 +2,7 @@ package dev.slicewright.report;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
 import dev.slicewright.InvalidInputException;
@@ -33,6 +34,7 @@ import java.net.URLClassLoader;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Instant;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Stream;
@@ -92,6 +94,25 @@ class SnapshotTest {
     assertThat(read.requests().get(0).spread()).isEqualTo(Spread.atMost(1, "zone"));
     assertThat(read.rules().quotas()).containsExactly(new PlanningRules.Quota("red", "", 512));
     assertThat(Snapshot.read(read.toJson())).isEqualTo(read);
+  }
+
+  @Test
+  void coolDownsReadBackAndWrongOnesAreNamed() {
+    Instant noon = Instant.parse("2026-03-01T12:00:00Z");
+    Part host = new Part.Host(new HostId(17));
+    Fleet fleet = Fleet.builder().pod("a", TpuTopology.v5p()).build();
+    Snapshot healing = Snapshot.of(fleet.fail("a", host).healing("a", host, noon), List.of());
+    assertThat(Snapshot.read(healing.toJson())).isEqualTo(healing);
+    assertThatThrownBy(
+            () ->
+                Snapshot.read(
+                    """
+                    {"format": "slicewright/snapshot", "version": 1, "fleet": {"pods": [
+                      {"id": "a", "topology": "v5p", "failed": [{"host": 17}], "healing": [
+                        {"host": 18, "usableFrom": "2026-03-01T12:00:00Z"}, {"host": 17}]}]}}
+                    """))
+        .hasMessageContaining("fleet.pods[0].healing[0]")
+        .hasMessageContaining("fleet.pods[0].healing[1].usableFrom");
   }
 
   @Test
