@@ -99,6 +99,20 @@ public final class CostTerms {
     return byPod;
   }
 
+  /**
+   * A builder that starts from these terms.
+   *
+   * @return a new builder
+   */
+  public Builder toBuilder() {
+    Builder b = new Builder();
+    b.shapeRank = shapeRank;
+    b.newHosts = newHosts;
+    b.byAccelerator.putAll(byAccelerator);
+    b.byPod.putAll(byPod);
+    return b;
+  }
+
   @Override
   public boolean equals(Object other) {
     return other instanceof CostTerms that

@@ -56,6 +56,17 @@ public sealed interface Proof {
   }
 
   /**
+   * All that moving and evicting could do, by counting room: {@link CountedRepairs}. {@link
+   * PlanVerifier} counts anew. Immutable, safe to share.
+   */
+  record Counted() implements Proof {
+    @Override
+    public String toString() {
+      return "count of the room";
+    }
+  }
+
+  /**
    * Two differently configured solves that agree; attested by whoever made the plan, and nothing
    * that {@link PlanVerifier} could recompute. Immutable, safe to share.
    *

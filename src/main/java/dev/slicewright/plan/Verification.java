@@ -26,6 +26,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.OptionalInt;
+import java.util.OptionalLong;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
@@ -744,6 +745,7 @@ final class Verification {
     computed = values;
     CertificateChecker checker = null;
     long[] trivial = null; // made when first asked
+    Optional<CountedRepairs> counted = null; // the same
     boolean open = false;
     for (int i = 0; i < values.length; i++) {
       Score.LevelScore level = given.get(i);
@@ -766,6 +768,20 @@ final class Verification {
             || agreement.second().isEmpty()
             || agreement.first().equals(agreement.second())) {
           bad(path + ".proof", "an agreement needs two different solves: " + agreement);
+        }
+      } else if (level.proof() instanceof Proof.Counted) {
+        counted =
+            counted != null
+                ? counted
+                : requests.isEmpty()
+                    ? CountedRepairs.of(fleet, rules, cost, standing, levels)
+                    : Optional.empty();
+        OptionalLong proved =
+            counted.isEmpty() ? OptionalLong.empty() : counted.get().bound(i, values);
+        if (proved.isEmpty()) {
+          bad(path + ".proof", "counting room proves nothing here");
+        } else {
+          bound(path, level, proved.getAsLong(), "counting room proves");
         }
       } else {
         BranchTree tree =

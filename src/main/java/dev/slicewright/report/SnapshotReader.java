@@ -1053,6 +1053,13 @@ final class SnapshotReader {
         problems.add(in.at("agreement"), "expected the names of two solves, and no certificate");
       }
     }
+    if (in.flag("counted", false)) {
+      if (proof instanceof Proof.Trivial) {
+        proof = new Proof.Counted();
+      } else {
+        problems.add(in.at("counted"), "expected no other proof beside it");
+      }
+    }
     in.end();
     return kind == null
         ? null

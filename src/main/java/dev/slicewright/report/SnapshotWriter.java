@@ -620,6 +620,8 @@ final class SnapshotWriter {
       out.with("branches", branches(branched.tree()));
     } else if (l.proof() instanceof Proof.Agreement agreement) {
       out.with("agreement", List.of(agreement.first(), agreement.second()));
+    } else if (l.proof() instanceof Proof.Counted) {
+      out.with("counted", true);
     }
     return out;
   }

@@ -6,6 +6,7 @@ import dev.slicewright.plan.Certificate;
 import dev.slicewright.plan.Certificate.CellPrices;
 import dev.slicewright.plan.Certificate.RowKind;
 import dev.slicewright.plan.Certificate.RowPrice;
+import dev.slicewright.plan.CountedRepairs;
 import dev.slicewright.plan.Level;
 import dev.slicewright.plan.ObjectiveLevels;
 import dev.slicewright.plan.PlanVerifier;
@@ -27,6 +28,7 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.OptionalLong;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
@@ -130,7 +132,7 @@ final class Bounds {
 
   /** About how long the verifier will take to check one certificate of each level. */
   synchronized long verifyNanos() {
-    return checkerNanos + slowestNanos;
+    return checkerNanos + slowestNanos + countNanos;
   }
 
   private void took(Known k, long nanos, long treeNanos) {
@@ -169,6 +171,15 @@ final class Bounds {
         k.best = cases;
       }
     }
+    CountedRepairs count = counted;
+    OptionalLong room =
+        count == null || k.best.value() == values[l]
+            ? OptionalLong.empty()
+            : count.bound(l, values);
+    if (room.isPresent()) {
+      Bound bound = new Bound(room.getAsLong(), new Proof.Counted());
+      k.best = isBetter(l, bound, k.best) ? bound : k.best;
+    }
     if (k.certificates == null && k.best.value() != values[l] && !stop.getAsBoolean()) {
       k.certificates = certificates(l);
     }
@@ -191,6 +202,20 @@ final class Bounds {
     }
     return k.best;
   }
+
+  /**
+   * Takes what counting has shown; before the first bound is asked for.
+   *
+   * @param value the count
+   * @param nanos how long it took, and so will again for the verifier
+   */
+  synchronized void count(CountedRepairs value, long nanos) {
+    counted = value;
+    countNanos = nanos;
+  }
+
+  private @Nullable CountedRepairs counted;
+  private long countNanos;
 
   /**
    * Takes a certificate that somebody else has found.

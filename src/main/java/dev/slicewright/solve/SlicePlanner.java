@@ -128,13 +128,14 @@ public final class SlicePlanner {
       SolveBudget budget,
       CancelToken cancel,
       Consumer<Plan> listener) {
-    return plan(fleet, requests, rules, budget, cancel, listener, System.nanoTime());
+    return plan(fleet, requests, rules, cost, budget, cancel, listener, System.nanoTime());
   }
 
   private Plan plan(
       Fleet fleet,
       List<SliceRequest> requests,
       PlanningRules rules,
+      CostTerms terms,
       SolveBudget budget,
       CancelToken cancel,
       Consumer<Plan> listener,
@@ -144,10 +145,61 @@ public final class SlicePlanner {
     Objects.requireNonNull(listener, "listener");
     Profiling.Recording recording = Profiling.begin();
     List<SliceRequest> batch = checked(fleet, requests, rules);
-    Instance instance = new Instance(fleet, batch, rules, cost);
+    Instance instance = new Instance(fleet, batch, rules, terms);
     Plan plan = new SolveRun(this, instance, budget, cancel, listener, start).run();
     recording.done(fleet, batch, budget, plan);
     return plan;
+  }
+
+  /**
+   * Mends what is broken: a plan without new requests in which each running request with a slice on
+   * a failed part may move, whatever the default permission; one that the rules name keeps the
+   * permission that they give it, so that it can be pinned, kept in its pod, or evicted.
+   *
+   * <p>All failures are weighed together: first what is kept by priority, then the fewest
+   * chip-seconds lost, then the shape that the request prefers, then the fewest hosts that a slice
+   * did not hold before, so that a slice of whole cubes keeps those that work and swaps the others.
+   * A slice goes to a smaller shape of its request where that alone fits; all slices of a request
+   * have one shape. What is neither moved nor evicted stays as it is and is in {@link Plan#broken()}
+   * with the reason; the plan says of requests of which that is true for some
+   * slices only. Nothing is ever moved halfway.
+   *
+   * <p>The plan's own {@link Plan#rules()} hold the permissions; to verify it, pass those, and the
+   * planner's cost terms with {@link CostTerms#newHosts() new hosts} counted.
+   *
+   * @param fleet the present fleet
+   * @param rules quotas, reserved capacity, permissions, and the time
+   * @param budget how long it may take
+   * @return the plan; nothing in it if nothing is broken and nothing else asks for a change
+   * @throws InvalidInputException listing every problem of the input
+   */
+  public Plan repair(Fleet fleet, PlanningRules rules, SolveBudget budget) {
+    return repair(fleet, rules, budget, new CancelToken(), NOBODY);
+  }
+
+  /**
+   * Mends what is broken, with cancellation and news of improving plans.
+   *
+   * @param fleet the present fleet
+   * @param rules quotas, reserved capacity, permissions, and the time
+   * @param budget how long it may take
+   * @param cancel comes back early with what is in hand when cancelled, also before the start
+   * @param listener as for {@link #plan(Fleet, List, PlanningRules, SolveBudget, CancelToken,
+   *     Consumer)}
+   * @return the plan
+   * @throws InvalidInputException listing every problem of the input
+   */
+  public Plan repair(
+      Fleet fleet,
+      PlanningRules rules,
+      SolveBudget budget,
+      CancelToken cancel,
+      Consumer<Plan> listener) {
+    long start = System.nanoTime();
+    Objects.requireNonNull(fleet, "fleet");
+    Objects.requireNonNull(rules, "rules");
+    PlanningRules own = RepairRules.of(fleet, rules);
+    return plan(fleet, List.of(), own, RepairRules.of(cost), budget, cancel, listener, start);
   }
 
   /**
@@ -169,7 +221,8 @@ public final class SlicePlanner {
         new Thread(
             () -> {
               try {
-                handle.done(plan(fleet, batch, rules, budget, token, handle::improved, start));
+                handle.done(
+                    plan(fleet, batch, rules, cost, budget, token, handle::improved, start));
               } catch (RuntimeException | Error e) {
                 handle.failed(e);
               }

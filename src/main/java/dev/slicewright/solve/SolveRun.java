@@ -12,6 +12,7 @@ import dev.slicewright.formulation.FormulationTask;
 import dev.slicewright.formulation.ModelPrices;
 import dev.slicewright.formulation.ortools.LpRelaxation;
 import dev.slicewright.plan.BrokenSlice;
+import dev.slicewright.plan.CountedRepairs;
 import dev.slicewright.plan.Eviction;
 import dev.slicewright.plan.Level;
 import dev.slicewright.plan.Move;
@@ -197,6 +198,9 @@ final class SolveRun {
     PlacementSearch search = newSearch(budget.seed());
     search.construct(stop);
     engines.add("search");
+    if (in.requests.isEmpty() && !in.free.isEmpty()) {
+      count();
+    }
     adopt(repaired(search));
     if (repairs) {
       Solution nothing = Solution.nothing(in.demands.size());
@@ -231,6 +235,22 @@ final class SolveRun {
       }
     }
     improve(search, rounds, own, small);
+  }
+
+  /** Weighs what may go against the room there is, where nothing new is wanted. */
+  private void count() {
+    long since = System.nanoTime();
+    CountedRepairs counted =
+        CountedRepairs.of(in.fleet, in.requests, in.rules, in.cost).orElse(null);
+    if (counted != null) {
+      engines.add("count");
+      bounds.count(counted, System.nanoTime() - since);
+      Solution solution = Repair.of(in, counted);
+      if (solution != null) {
+        adopt(solution);
+      }
+    }
+    phase("count", since, in.free.size());
   }
 
   private long roundLimit() {
@@ -822,7 +842,7 @@ final class SolveRun {
   }
 
   private Plan finish(Solution first) {
-    if (!in.free.isEmpty() && engines.size() < 2 && !provedAll()) {
+    if (!in.free.isEmpty() && Set.of("search", "count").containsAll(engines) && !provedAll()) {
       note(
           "No formulation took part, so but for swapping out failed parts neither moves nor"
               + " evictions were weighed.");
