@@ -39,17 +39,17 @@ import org.jspecify.annotations.Nullable;
  * room instead of naming places. Immutable, safe to share.
  *
  * <p>A slice of m cells that moves into a pod takes m of the cells that lie in free places of L
- * cells, for every size L up to m into which larger places split: so the sum over all such slices is
- * at most L × the free places of L cells. A place is free if it is usable and whatever may go from
- * it has gone; one that several slices share is counted for each, and spreads, quotas and
+ * cells, for every size L up to m into which larger places split: so the sum over all such slices
+ * is at most L × the free places of L cells. A place is free if it is usable and whatever may go
+ * from it has gone; one that several slices share is counted for each, and spreads, quotas and
  * reservations are left out. That makes the best choice a bound for every plan; on partitions and
  * whole cubes, whose sizes divide each other, it is nearly always reached.
  *
  * <p>The choice is found by depth-first search over the requests, most important first, bounded by
- * the sum of what each of those that are left would like best, level by level (vectors of levels are
- * an ordered group, so that the sum of the best is the best of the sums). What is left of the room
- * tells equal states apart, so that in effect this is dynamic programming: O(requests × states ×
- * ways of a request), given up beyond {@value #MAX_STEPS} steps.
+ * the sum of what each of those that are left would like best, level by level (vectors of levels
+ * are an ordered group, so that the sum of the best is the best of the sums). What is left of the
+ * room tells equal states apart, so that in effect this is dynamic programming: O(requests × states
+ * × ways of a request), given up beyond {@value #MAX_STEPS} steps.
  */
 public final class CountedRepairs {
 
@@ -57,11 +57,12 @@ public final class CountedRepairs {
    * What one slice does. Immutable, safe to share.
    *
    * @param slice the running slice
-   * @param pod the pod to which it moves, its own perhaps; empty if it stays or is evicted
+   * @param pod the id of the pod to which it moves, its own perhaps; empty if it stays or is
+   *     evicted
    * @param shape the shape that it then has; its present one if it stays or is evicted
    * @param evicted whether its request is evicted
    */
-  public record Step(SliceId slice, Optional<String> pod, Shape shape, boolean evicted) {}
+  public record Step(SliceId slice, String pod, Shape shape, boolean evicted) {}
 
   private static final int MAX_STEPS = 200_000;
   private static final int MAX_GROUPS = 1_000;
@@ -101,11 +102,7 @@ public final class CountedRepairs {
   }
 
   static Optional<CountedRepairs> of(
-      Fleet fleet,
-      PlanningRules rules,
-      CostTerms cost,
-      Standing standing,
-      List<Level> levels) {
+      Fleet fleet, PlanningRules rules, CostTerms cost, Standing standing, List<Level> levels) {
     if (standing.groups.isEmpty()
         || standing.groups.size() > MAX_GROUPS
         || !levels.stream().allMatch(l -> isCounted(l.kind()))) {
@@ -168,12 +165,7 @@ public final class CountedRepairs {
     private final List<PodRoom> rooms = new ArrayList<>();
     private int n; // rows, those of the budget too
 
-    Count(
-        Fleet fleet,
-        PlanningRules rules,
-        CostTerms cost,
-        Standing standing,
-        List<Level> levels) {
+    Count(Fleet fleet, PlanningRules rules, CostTerms cost, Standing standing, List<Level> levels) {
       this.fleet = fleet;
       this.rules = rules;
       this.cost = cost;
@@ -437,8 +429,7 @@ public final class CountedRepairs {
     }
 
     private static Part stays(Standing.Group group, int i, RunningSlice slice) {
-      long kept =
-          group.isBroken(i) ? 0 : ObjectiveLevels.counted(group.request(), slice.shape());
+      long kept = group.isBroken(i) ? 0 : ObjectiveLevels.counted(group.request(), slice.shape());
       return new Part(null, slice.shape(), 0, kept, 0);
     }
 
@@ -466,7 +457,10 @@ public final class CountedRepairs {
             RunningSlice slice = group.slices().get(i);
             boolean home = slice.pod().equals(pods.get(p).id());
             if (home || !group.permission().withinPod()) {
-              joint.computeIfAbsent(key, k -> lists(stay.size())).get(i).add(moves(slice, p, shape));
+              joint
+                  .computeIfAbsent(key, k -> lists(stay.size()))
+                  .get(i)
+                  .add(moves(slice, p, shape));
             }
           }
         }
@@ -476,8 +470,7 @@ public final class CountedRepairs {
         for (int i = 0; i < stay.size(); i++) {
           RunningSlice slice = group.slices().get(i);
           Shape own = request.mayTurn() ? slice.shape().sorted() : slice.shape();
-          String accelerator =
-              fleet.pod(slice.pod()).orElseThrow().topology().accelerator().name();
+          String accelerator = fleet.pod(slice.pod()).orElseThrow().topology().accelerator().name();
           if (choice.getKey().equals(List.of(accelerator, own))) {
             choice.getValue().get(i).add(stay.get(i));
           }
@@ -612,16 +605,10 @@ public final class CountedRepairs {
           moved++;
           hosts = Math.addExact(hosts, part.hosts());
           Pod pod = pods.get(to);
-          long each =
-              cost.pricePerChipHourMicros(pod.id(), pod.topology().accelerator().name());
+          long each = cost.pricePerChipHourMicros(pod.id(), pod.topology().accelerator().name());
           price = Math.addExact(price, Math.multiplyExact(part.shape().chips(), each));
         }
-        steps.add(
-            new Step(
-                slice.id(),
-                to == null ? Optional.empty() : Optional.of(pods.get(to).id()),
-                part.shape(),
-                evicted));
+        steps.add(new Step(slice.id(), to == null ? "" : pods.get(to).id(), part.shape(), evicted));
       }
       boolean disturbed = evicted || moved > 0;
       long lost = disturbed ? Verification.disruption(group, rules) : 0;

@@ -65,13 +65,21 @@ final class Repair {
       if (free == null || slice == null) {
         return null;
       }
+      if (step.evicted() && free.request().gang().isPresent()) {
+        return null; // who else of its gang runs was not counted
+      }
       if (step.evicted()) {
         repair.out.evicted().add(free.request().id());
-      } else if (step.pod().isPresent()) {
-        int pod = in.podOf(step.pod().get());
+      } else if (!step.pod().isEmpty()) {
+        int pod = in.podOf(step.pod());
         boolean loose =
             free.slices().size() == 1 || free.request().spread().kind() == Spread.Kind.ANY;
-        boolean same = step.pod().get().equals(slice.pod());
+        boolean same = step.pod().equals(slice.pod());
+        if (same
+            && !free.broken()[free.slices().indexOf(slice)]
+            && step.shape().sorted().equals(slice.shape().sorted())) {
+          continue; // it may as well stay
+        }
         boolean sameRoom = same && step.shape().chips() <= slice.shape().chips();
         if (!(loose || same && in.keepsSpread(free)) || !(in.limits.isEmpty() || sameRoom)) {
           return null;
@@ -197,9 +205,7 @@ final class Repair {
   private boolean put(Mover mover) {
     Pod pod = in.pods.get(mover.pod());
     PodSpace space = space(mover.pod());
-    int want =
-        space.register(
-            Want.of(mover.slice().request(), mover.shape(), pod, in.rules.now()));
+    int want = space.register(Want.of(mover.slice().request(), mover.shape(), pod, in.rules.now()));
     if (shrinksAtHome(mover)) {
       Footprint own = atHome(space, want, mover);
       if (own != null) {
@@ -239,7 +245,6 @@ final class Repair {
   }
 
   private void record(Mover mover, Footprint where) {
-    out.moved()
-        .put(mover.slice().id(), new Solution.Target(mover.pod(), mover.shape(), where));
+    out.moved().put(mover.slice().id(), new Solution.Target(mover.pod(), mover.shape(), where));
   }
 }

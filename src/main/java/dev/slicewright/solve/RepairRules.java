@@ -22,8 +22,7 @@ final class RepairRules {
     }
     PlanningRules.Builder b = rules.toBuilder();
     Permission otherwise = rules.defaultPermission();
-    Permission may =
-        otherwise.move() ? otherwise : new Permission(true, otherwise.evict(), false);
+    Permission may = otherwise.move() ? otherwise : new Permission(true, otherwise.evict(), false);
     for (Pod pod : fleet.pods()) {
       if (pod.totals().broken() == 0) {
         continue;

@@ -160,9 +160,8 @@ public final class SlicePlanner {
    * chip-seconds lost, then the shape that the request prefers, then the fewest hosts that a slice
    * did not hold before, so that a slice of whole cubes keeps those that work and swaps the others.
    * A slice goes to a smaller shape of its request where that alone fits; all slices of a request
-   * have one shape. What is neither moved nor evicted stays as it is and is in {@link Plan#broken()}
-   * with the reason; the plan says of requests of which that is true for some
-   * slices only. Nothing is ever moved halfway.
+   * have one shape. What is neither moved nor evicted stays as it is and is in {@link
+   * Plan#broken()} with the reason, which also says so where others of its request are moved.
    *
    * <p>The plan's own {@link Plan#rules()} hold the permissions; to verify it, pass those, and the
    * planner's cost terms with {@link CostTerms#newHosts() new hosts} counted.

@@ -968,6 +968,12 @@ final class SolveRun {
     }
     Set<String> movable = new TreeSet<>();
     in.free.stream().filter(f -> f.permission().move()).forEach(f -> movable.add(f.request().id()));
+    Map<String, int[]> mended = new TreeMap<>(); // by request: broken slices that move, and all
+    for (RunningSlice slice : in.broken) {
+      int[] of = mended.computeIfAbsent(slice.id().request(), r -> new int[2]);
+      of[0] += solution.moved().containsKey(slice.id()) ? 1 : 0;
+      of[1]++;
+    }
     for (RunningSlice slice : in.broken) {
       SliceId id = slice.id();
       if (solution.moved().containsKey(id) || solution.evicted().contains(id.request())) {
@@ -976,17 +982,30 @@ final class SolveRun {
       boolean may = movable.contains(id.request());
       int kept = in.level(Level.Kind.KEPT, slice.request().priority());
       boolean settled = kept >= 0 && proved[kept] != null && proved[kept].value() == values[kept];
+      int[] of = mended.getOrDefault(id.request(), new int[2]);
+      String part =
+          of[0] == 0
+              ? ""
+              : " "
+                  + of[0]
+                  + " of the "
+                  + of[1]
+                  + " broken slices of "
+                  + id.request()
+                  + (of[0] == 1 ? " is" : " are")
+                  + " moved, so that it is mended in part.";
       b.broken(
           new BrokenSlice(
               slice,
               !may ? Reason.PINNED : settled ? Reason.FRAGMENTED : Reason.UNDECIDED,
-              !may
-                  ? "It uses a failed part, and the rules do not let it move."
-                  : settled
-                      ? "It uses a failed part, and no plan that is as good otherwise moves it:"
-                          + " free room, or permit more."
-                      : "It uses a failed part, and the solve ended before a place to move to was"
-                          + " found or ruled out."));
+              (!may
+                      ? "It uses a failed part, and the rules do not let it move."
+                      : settled
+                          ? "It uses a failed part, and no plan that is as good otherwise moves it:"
+                              + " free room, or permit more."
+                          : "It uses a failed part, and the solve ended before a place to move to was"
+                              + " found or ruled out.")
+                  + part));
     }
   }
 
