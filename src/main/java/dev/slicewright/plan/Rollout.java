@@ -31,11 +31,11 @@ import org.jspecify.annotations.Nullable;
  * the new slice never exist at once. A request restarts as a whole: all its slices that move are
  * deleted in one wave, and those that stay are restarted when all are back.
  *
- * <p><b>What holds.</b> Every state is a legal fleet: all waves up to one, and any part of the next,
- * in any order; likewise any set of steps that has, with each step, those that it {@linkplain
+ * <p><b>What holds.</b> Every state is a legal fleet: all waves up to one, and any part of the
+ * next, in any order; likewise any set of steps that has, with each step, those that it {@linkplain
  * Step#after() waits for}. No chips are shared, nothing new stands on failed, cordoned or held
- * chips, and no quota or reservation is exceeded that the plan keeps. {@link RolloutVerifier} checks
- * this without regard to how a rollout was made; each one is checked when it is made.
+ * chips, and no quota or reservation is exceeded that the plan keeps. {@link RolloutVerifier}
+ * checks this without regard to how a rollout was made; each one is checked when it is made.
  *
  * <p><b>What is aimed at</b>, in this order.
  *
@@ -84,7 +84,9 @@ public final class Rollout {
       for (Duration time : List.of(delete, create)) {
         if (time.isNegative() || time.compareTo(Duration.ofDays(365)) > 0) {
           throw new IllegalArgumentException(
-              "Expected times from 0 to 365 days, but was " + time + "; give how long a step takes");
+              "Expected times from 0 to 365 days, but was "
+                  + time
+                  + "; give how long a step takes");
         }
       }
     }
@@ -399,8 +401,7 @@ public final class Rollout {
 
   private static void siblings(Fleet present, Step step, List<Conflict> conflicts) {
     for (RunningSlice sibling : present.runningOf(step.request().id())) {
-      String type =
-          present.pod(sibling.pod()).orElseThrow().topology().accelerator().name();
+      String type = present.pod(sibling.pod()).orElseThrow().topology().accelerator().name();
       if (!sibling.id().equals(step.slice())
           && !(sibling.request().equals(step.request())
               && sibling.shape().sorted().equals(step.at().shape().sorted())

@@ -437,8 +437,7 @@ final class RolloutBuilder {
     while (true) {
       for (int j : members) {
         boolean free = ways.containsKey(j);
-        detoured[j] =
-            free ? product(moves.get(j).chips(), moves.get(j).restart().toSeconds()) : 0;
+        detoured[j] = free ? product(moves.get(j).chips(), moves.get(j).restart().toSeconds()) : 0;
         suspended[j] = free ? 0 : Math.max(1, suspended[j]);
       }
       broken = FeedbackSet.of(graph, members, suspended, detoured);
@@ -448,8 +447,7 @@ final class RolloutBuilder {
       }
       ways.remove(lost);
       suspended[lost] =
-          product(
-              moves.get(lost).chips(), all.minus(moves.get(lost).restart()).toSeconds());
+          product(moves.get(lost).chips(), all.minus(moves.get(lost).restart()).toSeconds());
     }
     for (int j : broken) {
       List<Detour> way = ways.get(j);
@@ -563,8 +561,7 @@ final class RolloutBuilder {
   /** A slice at another place of the same shape. */
   private static RunningSlice moved(
       RunningSlice slice, String pod, Footprint footprint, Instant now) {
-    return RunningSlice.builder(
-            slice.request(), slice.id().index(), pod, slice.shape(), footprint)
+    return RunningSlice.builder(slice.request(), slice.id().index(), pod, slice.shape(), footprint)
         .twist(slice.twist())
         .startedAt(now.equals(Instant.EPOCH) ? null : now)
         .restartTime(slice.restartTime().orElse(null))
@@ -644,8 +641,7 @@ final class RolloutBuilder {
         Comparator.<Integer>comparingInt(i -> wave[i])
             .thenComparing(i -> !drafts.get(i).kind.vacates())
             .thenComparing(i -> !drafts.get(i).kind.takes())
-            .thenComparing(
-                i -> drafts.get(i).job.request.priority(), Comparator.reverseOrder())
+            .thenComparing(i -> drafts.get(i).job.request.priority(), Comparator.reverseOrder())
             .thenComparing(i -> drafts.get(i).slice.id()));
     int[] number = new int[n];
     for (int k = 0; k < n; k++) {

@@ -188,7 +188,7 @@ public final class RolloutVerifier {
         bad(at, "no such place: " + step.at());
         continue;
       }
-      if (!step.request().equals(requests.get(step.slice()))) {
+      if (!Objects.equals(requests.get(step.slice()), step.request())) {
         bad(at, "not the request of " + step.slice());
         continue;
       }
@@ -213,8 +213,7 @@ public final class RolloutVerifier {
     }
   }
 
-  private void takes(
-      String path, Step step, Pod pod, Set<Integer> taken, Map<String, At> shapes) {
+  private void takes(String path, Step step, Pod pod, Set<Integer> taken, Map<String, At> shapes) {
     TpuTopology t = pod.topology();
     SliceRequest request = step.request();
     Placement end = comes.get(step.slice());
@@ -229,8 +228,7 @@ public final class RolloutVerifier {
       RunningSlice was = fleet.running(step.slice()).orElse(null);
       if (was == null || !moved.contains(step.slice())) {
         bad(path, "only a slice that moves takes a detour");
-      } else if (plan.rules().permission(request.id()).withinPod()
-          && !was.pod().equals(pod.id())) {
+      } else if (plan.rules().permission(request.id()).withinPod() && !was.pod().equals(pod.id())) {
         bad(path, request.id() + " may not leave its pod");
       }
       if (PodMatch.whyNot(request, pod) != null
@@ -389,8 +387,7 @@ public final class RolloutVerifier {
     if (rules.quotas().isEmpty() && rules.reserved().isEmpty()) {
       return;
     }
-    List<SliceRequest> placed =
-        plan.placements().stream().map(RequestPlacement::request).toList();
+    List<SliceRequest> placed = plan.placements().stream().map(RequestPlacement::request).toList();
     RuleLimits limits = RuleLimits.of(fleet, placed, rules);
     for (int i = 0; i < rules.quotas().size(); i++) {
       PlanningRules.Quota quota = rules.quotas().get(i);

@@ -85,7 +85,8 @@ public final class PlanText {
       text.wave(wave);
     }
     for (Rollout.GivingWay way : rollout.givingWay()) {
-      text.out.append("  note: ")
+      text.out
+          .append("  note: ")
           .append(Words.oneLine(way.request()))
           .append(
               way.kind() == Step.Kind.SUSPEND

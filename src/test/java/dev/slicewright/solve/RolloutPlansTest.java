@@ -72,8 +72,7 @@ class RolloutPlansTest {
     assertThat(suspended).isLessThan(failed);
   }
 
-  private static void again(
-      Instance i, PlanningRules rules, Rollout.Progress progress, long seed) {
+  private static void again(Instance i, PlanningRules rules, Rollout.Progress progress, long seed) {
     Fleet fleet = progress.cleared();
     List<SliceRequest> wanted = new ArrayList<>(progress.waiting());
     for (SliceRequest request : i.requests()) {
@@ -82,9 +81,7 @@ class RolloutPlansTest {
       }
     }
     Plan next = PLANNER.plan(fleet, wanted, rules, BUDGET);
-    assertThat(
-            PlanVerifier.verify(fleet, wanted, rules, CostTerms.DEFAULT, next))
-        .isEmpty();
+    assertThat(PlanVerifier.verify(fleet, wanted, rules, CostTerms.DEFAULT, next)).isEmpty();
     RolloutChecks.check(Rollout.of(fleet, next), seed);
   }
 }

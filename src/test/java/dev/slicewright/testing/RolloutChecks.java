@@ -26,7 +26,9 @@ public final class RolloutChecks {
 
   private RolloutChecks() {}
 
-  /** Every prefix, subsets of every wave in random orders, random orders along what is waited for. */
+  /**
+   * Every prefix, subsets of every wave in random orders, random orders along what is waited for.
+   */
   public static void check(Rollout rollout, long seed) {
     Random random = new Random(seed);
     assertThat(RolloutVerifier.verify(rollout.fleet(), rollout.plan(), rollout)).isEmpty();
@@ -88,8 +90,7 @@ public final class RolloutChecks {
       }
     }
     for (PlanningRules.Quota quota : rollout.plan().rules().quotas()) {
-      long most =
-          Math.max(used(quota, rollout.fleet()), Math.max(quota.chips(), used(quota, end)));
+      long most = Math.max(used(quota, rollout.fleet()), Math.max(quota.chips(), used(quota, end)));
       assertThat(used(quota, at)).isLessThanOrEqualTo(most);
     }
   }
