@@ -24,7 +24,8 @@ final class Values {
       values[l] =
           switch (level.kind()) {
             case KEPT -> kept(in, solution, level.priority());
-            case PLACED -> placed(in, solution, level.priority());
+            case PLACED, ROOM -> placed(in, solution, level.priority());
+            case DRAIN -> drained(in, solution);
             case DISRUPTION -> disruption(in, solution);
             case SHAPE_RANK -> ranks(in, solution);
             case NEW_HOSTS -> newHosts(in, solution);
@@ -46,8 +47,8 @@ final class Values {
         Solution.Target target = solution.moved().get(slice.id());
         if (target != null) {
           sum = Math.addExact(sum, kept(slice, target.shape()));
-        } else if (!free.broken()[i]) {
-          sum = Math.addExact(sum, ObjectiveLevels.counted(slice.request(), slice.shape()));
+        } else {
+          sum = Math.addExact(sum, free.keptByStaying(i));
         }
       }
     }
@@ -72,6 +73,20 @@ final class Values {
                 sum,
                 Math.multiplyExact(
                     demand.choices().get(a.choice()).gain(), (long) demand.request().slices()));
+      }
+    }
+    return sum;
+  }
+
+  private static long drained(Instance in, Solution solution) {
+    long sum = in.pinnedDrained;
+    for (Instance.Free free : in.free) {
+      for (int i = 0; i < free.slices().size(); i++) {
+        if (free.drained()[i] > 0
+            && !solution.evicted().contains(free.request().id())
+            && !solution.moved().containsKey(free.slices().get(i).id())) {
+          sum = Math.addExact(sum, free.drained()[i]);
+        }
       }
     }
     return sum;
