@@ -141,7 +141,7 @@ public final class Plan {
   /**
    * Holds the {@linkplain #room() room} that the plan leaves, each part for the id of its phantom:
    * a later request of that id is placed there, others are not. A hold that the same phantom has on
-   * the same place is renewed.
+   * the same place is renewed; holds that have expired at the rules' now are dropped.
    *
    * @param fleet a fleet to which this plan has been applied
    * @param expiry when the holds end
@@ -150,7 +150,7 @@ public final class Plan {
    */
   public Fleet holdRoom(Fleet fleet, Instant expiry) {
     Objects.requireNonNull(expiry, "expiry");
-    Fleet out = fleet;
+    Fleet out = fleet.dropExpiredHolds(b.rules.now());
     for (RequestPlacement request : b.room) {
       for (Placement slice : request.slices()) {
         String id = "room " + slice.id();

@@ -166,7 +166,7 @@ final class Values {
 
   private static long price(Instance in, Solution solution) {
     long sum = 0;
-    for (int d = 0; d < in.demands.size(); d++) {
+    for (int d = 0; d < in.requests.size(); d++) { // phantoms do not come to run
       Assignment a = solution.placed().get(d);
       if (a != null) {
         long chips = in.demands.get(d).choices().get(a.choice()).shape().chips();
