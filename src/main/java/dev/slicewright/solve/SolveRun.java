@@ -829,7 +829,7 @@ final class SolveRun {
   private Plan finish(Solution first) {
     if (!in.free.isEmpty() && engines.size() < 2 && !provedAll()) {
       note(
-          "No formulation took part, so but for swapping out failed parts neither moves nor"
+          "No formulation took part, so but for leaving failed and drained parts neither moves nor"
               + " evictions were weighed.");
     }
     StopReason reason = stopReason();
