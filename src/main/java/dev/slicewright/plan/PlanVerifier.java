@@ -110,7 +110,7 @@ public final class PlanVerifier {
       BooleanSupplier stop) {
     Standing standing = Standing.of(fleet, rules);
     List<Level> levels = ObjectiveLevels.of(standing, requests, cost);
-    return new CertificateChecker(fleet, requests, rules, cost, standing, levels, stop);
+    return new CertificateChecker(fleet, requests, cost, standing, levels, stop);
   }
 
   /**
@@ -121,7 +121,8 @@ public final class PlanVerifier {
    * @param rules the rules
    * @param level a level
    * @return for {@link Level.Kind#PLACED} all chips wanted; for {@link Level.Kind#KEPT} those of
-   *     all running slices that are not broken or may be moved; else 0
+   *     all running slices that are not broken or may be moved; for {@link Level.Kind#ROOM} all
+   *     that is asked for; for {@link Level.Kind#DRAIN} what can neither move nor leave; else 0
    */
   public static long trivialBound(
       Fleet fleet, List<SliceRequest> requests, PlanningRules rules, Level level) {

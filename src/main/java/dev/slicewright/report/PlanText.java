@@ -11,10 +11,12 @@ import dev.slicewright.plan.Proof;
 import dev.slicewright.plan.RequestPlacement;
 import dev.slicewright.plan.Rollout;
 import dev.slicewright.plan.Score;
+import dev.slicewright.plan.Staying;
 import dev.slicewright.plan.Step;
 import dev.slicewright.plan.Unplaced;
 import dev.slicewright.plan.Wave;
 import dev.slicewright.request.Interconnect;
+import dev.slicewright.request.RoomGoal;
 import dev.slicewright.request.SliceRequest;
 import dev.slicewright.request.Spread;
 import dev.slicewright.topology.Footprint;
@@ -58,7 +60,9 @@ public final class PlanText {
     text.moves(plan);
     text.evictions(plan);
     text.broken(plan);
+    text.staying(plan);
     text.unplaced(plan);
+    text.room(plan);
     text.score(plan);
     text.end(plan);
     return text.out.toString();
@@ -353,6 +357,37 @@ public final class PlanText {
     for (BrokenSlice b : plan.broken()) {
       sentence(b.slice().id().toString(), Fields.word(b.reason()).replace('-', ' '), b.sentence());
     }
+  }
+
+  private void staying(Plan plan) {
+    if (plan.staying().isEmpty()) {
+      return;
+    }
+    heading("Not out of drained parts in time: " + Words.plural(plan.staying().size(), "slice"));
+    for (Staying s : plan.staying()) {
+      sentence(s.slice().id().toString(), Fields.word(s.reason()).replace('-', ' '), s.sentence());
+    }
+  }
+
+  private void room(Plan plan) {
+    if (plan.rules().rooms().isEmpty()) {
+      return;
+    }
+    long asked = plan.rules().rooms().stream().mapToLong(RoomGoal::times).sum();
+    heading("Room left: " + Words.count(plan.room().size()) + " of " + Words.count(asked));
+    if (plan.room().isEmpty()) {
+      return;
+    }
+    List<List<String>> rows = new ArrayList<>();
+    rows.add(List.of("room", "shape", "pod", "footprint"));
+    for (RequestPlacement request : plan.room()) {
+      for (Placement p : request.slices()) {
+        rows.add(
+            List.of(
+                Words.shorten(p.id().toString(), 40), p.shape().toString(), p.pod(), footprint(p)));
+      }
+    }
+    table(rows);
   }
 
   private void unplaced(Plan plan) {

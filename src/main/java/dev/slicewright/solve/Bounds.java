@@ -276,7 +276,7 @@ final class Bounds {
       for (Demand demand : in.demands) {
         long chips =
             Math.multiplyExact(
-                ObjectiveLevels.mostCounted(demand.request()), (long) demand.request().slices());
+                in.goals.mostGain(demand.request()), (long) demand.request().slices());
         sums.merge(demand.request().priority(), chips, Math::addExact);
       }
       wantedChips = sums;
@@ -291,7 +291,7 @@ final class Bounds {
       sums = new HashMap<>(in.pinnedKept);
       for (Instance.Free free : in.free) {
         for (int i = 0; i < free.slices().size(); i++) {
-          if (!free.broken()[i] || free.permission().move()) {
+          if (free.keptByStaying(i) > 0 || free.permission().move()) {
             long chips = ObjectiveLevels.counted(free.request(), free.slices().get(i).shape());
             sums.merge(free.request().priority(), chips, Math::addExact);
           }
@@ -304,7 +304,9 @@ final class Bounds {
 
   private Bound trivial(Level level) {
     long sum = 0;
-    if (level.kind() == Level.Kind.PLACED) {
+    if (level.kind() == Level.Kind.DRAIN) {
+      sum = in.pinnedDrained;
+    } else if (level.kind() == Level.Kind.PLACED || level.kind() == Level.Kind.ROOM) {
       sum = wanted().getOrDefault(level.priority(), 0L);
     } else if (level.kind() == Level.Kind.KEPT) {
       sum = kept().getOrDefault(level.priority(), 0L);
@@ -350,11 +352,12 @@ final class Bounds {
     if (level.kind() == Level.Kind.SHAPE_RANK) {
       return List.of(forced(l));
     }
-    if (level.kind() == Level.Kind.KEPT && !in.free.isEmpty()) {
+    if ((level.kind() == Level.Kind.KEPT || level.kind() == Level.Kind.DRAIN)
+        && !in.free.isEmpty()) {
       // Without prices: what has no place to which it could move.
       return List.of(new Certificate(l, List.of(), List.of(), new long[l]));
     }
-    if (level.kind() != Level.Kind.PLACED) {
+    if (level.kind() != Level.Kind.PLACED && level.kind() != Level.Kind.ROOM) {
       return List.of();
     }
     long priority = level.priority();

@@ -945,7 +945,9 @@ final class Explainer {
           Reason.BLOCKED_BY_CORDON,
           false,
           evidence,
-          "It would fit if nothing were cordoned; "
+          (in.rules.drains().isEmpty()
+                  ? "It would fit if nothing were cordoned; "
+                  : "It would fit if nothing were cordoned or drained; ")
               + chips(evidence.freeChips())
               + " are free outside the cordons.");
     }
@@ -1160,6 +1162,7 @@ final class Explainer {
     for (int o = 0; o < in.demands.size(); o++) {
       Assignment a = solution.placed().get(o);
       if (a != null
+          && !in.isPhantom(o)
           && in.demands.get(o).unit() != demand.unit()
           && Arrays.stream(a.pods()).anyMatch(pods::contains)) {
         takers.add(in.demands.get(o).request());

@@ -12,9 +12,11 @@ import dev.slicewright.formulation.ProcessFormulation;
 import dev.slicewright.formulation.ortools.CpSatFormulation;
 import dev.slicewright.formulation.ortools.CpSatIntervalsFormulation;
 import dev.slicewright.formulation.ortools.LpRelaxation;
+import dev.slicewright.plan.Goals;
 import dev.slicewright.plan.ObjectiveLevels;
 import dev.slicewright.plan.Plan;
 import dev.slicewright.request.PlanningRules;
+import dev.slicewright.request.RoomGoal;
 import dev.slicewright.request.SliceRequest;
 import java.util.ArrayList;
 import java.util.HashSet;
@@ -241,6 +243,22 @@ public final class SlicePlanner {
             path + ".id",
             "request id " + request.id() + " runs already; release it first or use another id");
       }
+    }
+    Goals.check(fleet, batch, rules, problems);
+    try {
+      long room = 0;
+      for (RoomGoal goal : rules.rooms()) {
+        SliceRequest like = goal.like();
+        long each = goal.weight() > 0 ? goal.weight() : ObjectiveLevels.mostCounted(like);
+        each = Math.multiplyExact(each, (long) like.slices());
+        room = Math.addExact(room, Math.multiplyExact(each, (long) goal.times()));
+        slices += (long) goal.times() * like.slices();
+      }
+    } catch (ArithmeticException e) {
+      problems.add(
+          "rules.rooms",
+          "expected at most 2^63 - 1 chips, or a value of that, in all room goals, but there is"
+              + " more; ask for less");
     }
     if (slices > MAX_SLICES) {
       problems.add(
