@@ -899,8 +899,7 @@ final class Verification {
         }
         try {
           if (checker == null) {
-            checker =
-                new CertificateChecker(fleet, requests, cost, standing, levels, () -> false);
+            checker = new CertificateChecker(fleet, requests, cost, standing, levels, () -> false);
           }
           bound(path, level, checker.bound(tree, values), "the certificate proves");
         } catch (IllegalArgumentException e) {
@@ -955,8 +954,7 @@ final class Verification {
       } else if (level.kind() == Level.Kind.ROOM) {
         for (SliceRequest phantom : standing.goals.phantoms()) {
           long most = standing.goals.mostGain(phantom);
-          bounds[i] =
-              Math.addExact(bounds[i], Math.multiplyExact(most, (long) phantom.slices()));
+          bounds[i] = Math.addExact(bounds[i], Math.multiplyExact(most, (long) phantom.slices()));
         }
       }
     }
