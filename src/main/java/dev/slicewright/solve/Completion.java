@@ -197,8 +197,7 @@ final class Completion {
     boolean idle = free.permission().evict() && free.request().gang().isEmpty();
     for (int i = 0; idle && i < free.slices().size(); i++) {
       drained |= free.drained()[i] > 0;
-      idle =
-          free.keptByStaying(i) == 0 && !out.moved().containsKey(free.slices().get(i).id());
+      idle = free.keptByStaying(i) == 0 && !out.moved().containsKey(free.slices().get(i).id());
     }
     if (!idle
         || !drained
