@@ -142,11 +142,11 @@ public final class ObjectiveLevels {
       return false;
     }
     SliceRequest request = slices.get(0).request();
+    Long below = victims.belowPriority();
     if (victims.mostPerTenant() == 0
         || victims.protectedRequests().contains(request.id())
         || victims.protectedTenants().contains(request.tenant())
-        || victims.belowPriority().isPresent()
-            && request.priority() >= victims.belowPriority().getAsLong()) {
+        || below != null && request.priority() >= below) {
       return true;
     }
     if (!victims.coolDown().isZero()) {

@@ -469,7 +469,10 @@ final class SnapshotWriter {
     out.some("permissions", permissions);
     VictimRules v = r.victims();
     Obj victims = new Obj();
-    v.belowPriority().ifPresent(p -> victims.with("belowPriority", p));
+    Long below = v.belowPriority();
+    if (below != null) {
+      victims.with("belowPriority", below);
+    }
     victims
         .unless(false, "overQuotaOnly", v.overQuotaOnly())
         .unless(Duration.ZERO.toString(), "coolDown", v.coolDown().toString())

@@ -6,9 +6,9 @@ import java.time.Duration;
 import java.util.Collection;
 import java.util.Collections;
 import java.util.Objects;
-import java.util.OptionalLong;
 import java.util.Set;
 import java.util.TreeSet;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Who of the running requests that may be evicted is spared all the same. Immutable, safe to share.
@@ -17,7 +17,7 @@ import java.util.TreeSet;
  * every rule here agrees. They say nothing about moves: one that is spared may still be moved, if
  * its permission says so. A request leaves as a whole, so what spares one of its slices spares all.
  *
- * @param belowPriority only requests of a priority strictly below this; empty for any
+ * @param belowPriority only requests of a priority strictly below this; null for any
  * @param overQuotaOnly whether only requests of tenants over their quota: for a quota of the tenant
  *     that counts a slice of the request, the chips that run now, before the plan, pass it. A
  *     tenant without a quota is never over it
@@ -29,7 +29,7 @@ import java.util.TreeSet;
  * @param protectedTenants tenants whose requests are never evicted
  */
 public record VictimRules(
-    OptionalLong belowPriority,
+    @Nullable Long belowPriority,
     boolean overQuotaOnly,
     Duration coolDown,
     long mostPerTenant,
@@ -45,7 +45,6 @@ public record VictimRules(
    * @throws InvalidInputException if the cool-down or the most per tenant is negative
    */
   public VictimRules {
-    Objects.requireNonNull(belowPriority, "belowPriority");
     Objects.requireNonNull(coolDown, "coolDown");
     protectedRequests = Collections.unmodifiableSet(new TreeSet<>(protectedRequests));
     protectedTenants = Collections.unmodifiableSet(new TreeSet<>(protectedTenants));
@@ -73,7 +72,7 @@ public record VictimRules(
 
   /** Builds {@link VictimRules}. Confined to one thread at a time. */
   public static final class Builder {
-    private OptionalLong belowPriority = OptionalLong.empty();
+    private @Nullable Long belowPriority;
     private boolean overQuotaOnly;
     private Duration coolDown = Duration.ZERO;
     private long mostPerTenant = Long.MAX_VALUE;
@@ -89,7 +88,7 @@ public record VictimRules(
      * @return this
      */
     public Builder belowPriority(long value) {
-      belowPriority = OptionalLong.of(value);
+      belowPriority = value;
       return this;
     }
 

@@ -373,7 +373,7 @@ final class PlannerBruteForce {
         v.mostPerTenant() == 0
             || v.protectedRequests().contains(request.id())
             || v.protectedTenants().contains(request.tenant())
-            || v.belowPriority().isPresent() && request.priority() >= v.belowPriority().getAsLong();
+            || v.belowPriority() != null && request.priority() >= v.belowPriority();
     for (RunningSlice s : slices) {
       spared |=
           !v.coolDown().isZero()
