@@ -16,6 +16,7 @@ import dev.slicewright.plan.ObjectiveLevels;
 import dev.slicewright.plan.Plan;
 import dev.slicewright.request.PlanningRules;
 import dev.slicewright.request.SliceRequest;
+import dev.slicewright.topology.Shape;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
@@ -198,6 +199,42 @@ public final class SlicePlanner {
     long start = System.nanoTime();
     List<SliceRequest> batch = checked(fleet, requests, rules);
     return ExportedProblem.of(this, new Instance(fleet, batch, rules, cost), budget, start);
+  }
+
+  /**
+   * How many more slices of a shape fit now, disjoint and all together, without rules.
+   *
+   * @param fleet the present fleet
+   * @param shape the shape; it may be turned, and go to any pod that can form it
+   * @param budget how long it may take
+   * @return the number found, a bound, and where they go
+   */
+  public Capacity capacity(Fleet fleet, Shape shape, SolveBudget budget) {
+    return CapacityRun.of(this, fleet, CapacityRun.any(shape), PlanningRules.NONE, budget);
+  }
+
+  /**
+   * How many more requests of one kind fit now, disjoint and all together, beside all that runs:
+   * nothing is moved or evicted, whatever the rules permit. Holds, health, cordons, quotas and
+   * reserved capacity count as in {@link #plan}. A gang is not looked at. Of a multislice, copies of
+   * all its slices are counted.
+   *
+   * <p>Where shapes earn different chips the planner takes the most chips, so that the value may
+   * fall short of the bound.
+   *
+   * @param fleet the present fleet
+   * @param like the kind; it need not be new: its id may run already
+   * @param rules quotas, reserved capacity, and the time
+   * @param budget how long it may take
+   * @return the number found, a bound, and where they go; 0 with the reason where none fits
+   */
+  public Capacity capacity(
+      Fleet fleet, SliceRequest like, PlanningRules rules, SolveBudget budget) {
+    return CapacityRun.of(this, fleet, like, rules, budget);
+  }
+
+  CostTerms cost() {
+    return cost;
   }
 
   private static List<SliceRequest> checked(

@@ -1,0 +1,281 @@
+package dev.slicewright.solve;
+
+import dev.slicewright.SliceId;
+import dev.slicewright.SolveBudget;
+import dev.slicewright.fleet.Fleet;
+import dev.slicewright.fleet.Hold;
+import dev.slicewright.fleet.Pod;
+import dev.slicewright.plan.Placement;
+import dev.slicewright.plan.Plan;
+import dev.slicewright.plan.RequestPlacement;
+import dev.slicewright.plan.Score.LevelScore;
+import dev.slicewright.plan.StopReason;
+import dev.slicewright.plan.Unplaced;
+import dev.slicewright.request.PlanningRules;
+import dev.slicewright.request.SliceRequest;
+import dev.slicewright.search.Demand;
+import dev.slicewright.search.Demand.Choice;
+import dev.slicewright.search.Limit;
+import dev.slicewright.topology.Shape;
+import dev.slicewright.topology.TpuTopology;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.Set;
+import java.util.TreeSet;
+
+/**
+ * How many more requests of one kind fit. Confined to one thread at a time.
+ *
+ * <p>As many copies as the free chips suffice for are planned; copies that are alike cost the
+ * search, the bounds and the model little. Where no rule ties pods, each pod is asked for itself:
+ * the most of the fleet is the sum, each part is smaller, and the bound of each is rounded down on
+ * its own. A quota that all the pods share then cuts the sum.
+ *
+ * <p>O(p) plans for p pods.
+ */
+final class CapacityRun {
+
+  private final SlicePlanner planner;
+  private final Fleet fleet;
+  private final SliceRequest like;
+  private final PlanningRules rules;
+  private final SolveBudget budget;
+  private final long end; // nanos
+  private final boolean ownId; // whether one copy may have the id asked about
+  private final String prefix; // of the other ids
+  private final List<Capacity.Part> parts = new ArrayList<>();
+
+  CapacityRun(
+      SlicePlanner planner,
+      Fleet fleet,
+      SliceRequest like,
+      PlanningRules rules,
+      SolveBudget budget) {
+    this.end = System.nanoTime() + budget.deadline().toNanos();
+    this.planner = planner;
+    this.fleet = Objects.requireNonNull(fleet, "fleet");
+    this.budget = budget;
+    Objects.requireNonNull(like, "like");
+    Objects.requireNonNull(rules, "rules");
+    // What fits beside all that runs: nothing moves or leaves. A gang would tie the copies.
+    PlanningRules.Builder still = PlanningRules.builder().now(rules.now());
+    rules.quotas().forEach(still::quota);
+    rules.reserved().forEach(still::reserve);
+    this.rules = still.build();
+    this.like = like.toBuilder().gang("").build();
+    this.ownId = fleet.runningOf(like.id()).isEmpty();
+    this.prefix = prefix(fleet, like.id());
+  }
+
+  /** The start of ids that nothing in the fleet has. */
+  private static String prefix(Fleet fleet, String id) {
+    Set<String> used = new HashSet<>();
+    fleet.running().forEach(slice -> used.add(slice.id().request()));
+    fleet.holds().forEach(hold -> used.add(hold.request()));
+    String prefix = id + "-more-";
+    while (startsAny(used, prefix)) {
+      prefix += "-";
+    }
+    return prefix;
+  }
+
+  private static boolean startsAny(Set<String> ids, String prefix) {
+    return ids.stream().anyMatch(id -> id.startsWith(prefix));
+  }
+
+  /** The same request with another id. */
+  private static SliceRequest named(SliceRequest of, String id) {
+    SliceRequest.Builder b =
+        SliceRequest.builder(id)
+            .slices(of.slices())
+            .mayTurn(of.mayTurn())
+            .interconnect(of.interconnect())
+            .healthyOnly(of.healthyOnly())
+            .priority(of.priority())
+            .tenant(of.tenant())
+            .spread(of.spread())
+            .accelerators(of.accelerators().toArray(new String[0]));
+    of.shapes().forEach(b::shape);
+    if (of.chips() > 0) {
+      b.chips(of.chips());
+    }
+    of.requiredLabels().forEach(b::requireLabel);
+    of.forbiddenLabels().forEach((key, values) -> values.forEach(v -> b.forbidLabel(key, v)));
+    of.pod().ifPresent(b::pod);
+    return b.build();
+  }
+
+  private List<SliceRequest> copies(SliceRequest of, long count) {
+    List<SliceRequest> out = new ArrayList<>();
+    for (long i = 0; i < count; i++) {
+      out.add(i == 0 && ownId ? of : named(of, prefix + i));
+    }
+    return out;
+  }
+
+  static Capacity of(
+      SlicePlanner planner,
+      Fleet fleet,
+      SliceRequest like,
+      PlanningRules rules,
+      SolveBudget budget) {
+    Objects.requireNonNull(budget, "budget");
+    return new CapacityRun(planner, fleet, like, rules, budget).run();
+  }
+
+  /** A slice of a shape, anywhere. */
+  static SliceRequest any(Shape shape) {
+    return SliceRequest.builder("any-" + shape).shape(shape).build();
+  }
+
+  private Capacity run() {
+    SliceRequest one = ownId ? like : named(like, prefix + 0);
+    Instance probe = new Instance(fleet, List.of(one), rules, planner.cost());
+    Demand demand = probe.demands.get(0);
+    TreeSet<Integer> pods = new TreeSet<>();
+    long least = Long.MAX_VALUE; // chips of a copy
+    long gain = Long.MAX_VALUE;
+    for (Choice choice : demand.choices()) {
+      for (int p : choice.pods()) {
+        pods.add(p);
+      }
+      least = Math.min(least, Math.multiplyExact(choice.shape().chips(), (long) like.slices()));
+      gain = Math.min(gain, Math.multiplyExact(choice.gain(), (long) like.slices()));
+    }
+    if (pods.isEmpty()) {
+      return new Capacity(like, 0, 0, List.of(), StopReason.OPTIMAL, List.of(), why(one));
+    }
+    long cap = Long.MAX_VALUE; // by rules that count in all of the pods
+    boolean tied = like.slices() > 1;
+    int limits = 0;
+    for (Limit limit : probe.limits) {
+      long counted = pods.stream().filter(p -> limit.counts(one.tenant(), p)).count();
+      tied |= counted > 0 && counted < pods.size();
+      if (counted > 0) {
+        limits++;
+        cap = Math.min(cap, Math.max(0, limit.room()) / least);
+      }
+    }
+    // A held place is one copy's alone, and what it holds counts in quotas already.
+    Set<String> holding = new HashSet<>();
+    long held = 0;
+    for (Hold hold : ownId ? fleet.holdsOf(like.id()) : List.<Hold>of()) {
+      if (hold.isLive(rules.now())) {
+        holding.add(hold.pod());
+        TpuTopology t = probe.pods.get(probe.podOf(hold.pod())).topology();
+        held += (long) t.cells(hold.footprint()).length * t.chipsPerCell();
+      }
+    }
+    tied |= holding.size() > 1 || !holding.isEmpty() && limits > 0;
+    if (tied) {
+      cap = Long.MAX_VALUE;
+      for (Limit limit : probe.limits) {
+        if (pods.stream().allMatch(p -> limit.counts(one.tenant(), p))) {
+          cap = Math.min(cap, Math.max(0, limit.room() + held) / least);
+        }
+      }
+      long room = 0;
+      for (int p : pods) {
+        room += room(probe.pods.get(p));
+      }
+      part(Optional.empty(), like, Math.min(cap, (room + held) / least), gain, budget.deadline());
+    } else {
+      int left = pods.size();
+      for (int p : pods) {
+        Pod pod = probe.pods.get(p);
+        long room = room(pod) + (holding.contains(pod.id()) ? held : 0);
+        long remaining = Math.max(0, end - System.nanoTime());
+        SliceRequest own = like.toBuilder().pod(pod.id()).build();
+        Duration share = Duration.ofNanos(remaining / left--);
+        part(Optional.of(pod.id()), own, Math.min(cap, room / least), gain, share);
+      }
+    }
+    return sum(cap, one, holding);
+  }
+
+  private static long room(Pod pod) {
+    return (long) pod.room().freeCells() * pod.topology().chipsPerCell();
+  }
+
+  private void part(
+      Optional<String> pod, SliceRequest of, long most, long gain, Duration deadline) {
+    long asked = Math.min(most, SlicePlanner.MAX_SLICES / of.slices());
+    if (asked == 0) {
+      parts.add(new Capacity.Part(pod, 0, most, List.of(), Optional.empty()));
+      return;
+    }
+    if (deadline.compareTo(LEAST) < 0) {
+      parts.add(new Capacity.Part(pod, 0, most, List.of(), Optional.empty()));
+      late = true;
+      return;
+    }
+    List<SliceRequest> copies = copies(of, asked);
+    Plan plan = planner.plan(fleet, copies, rules, budget.toBuilder().deadline(deadline).build());
+    LevelScore placed = Capacity.Part.placed(plan);
+    long bound = placed.bound() / gain;
+    if (bound >= asked) {
+      bound = most;
+    }
+    long value = plan.placements().size();
+    parts.add(new Capacity.Part(pod, value, bound, copies, Optional.of(plan)));
+  }
+
+  /** No plan is made in less. */
+  private static final Duration LEAST = Duration.ofMillis(1);
+
+  private boolean late;
+
+  /** Why not even one fits. */
+  private Optional<Unplaced> why(SliceRequest one) {
+    Duration left = Duration.ofNanos(Math.max(1_000_000, end - System.nanoTime()));
+    SolveBudget rest = budget.toBuilder().deadline(left).build();
+    return planner.plan(fleet, List.of(one), rules, rest).unplaced().stream().findFirst();
+  }
+
+  private Capacity sum(long cap, SliceRequest one, Set<String> holding) {
+    long value = 0;
+    long bound = 0;
+    List<RequestPlacement> placements = new ArrayList<>();
+    StopReason stopped = late ? StopReason.DEADLINE : StopReason.OPTIMAL;
+    // The one that has the id first: held places serve no other.
+    List<RequestPlacement> all = new ArrayList<>();
+    for (Capacity.Part part : parts) {
+      value += part.value();
+      bound += part.bound();
+      if (part.value() < part.bound() && stopped == StopReason.OPTIMAL && part.plan().isPresent()) {
+        StopReason own = part.plan().get().stopped();
+        stopped = own == StopReason.OPTIMAL ? StopReason.EXHAUSTED : own;
+      }
+      List<RequestPlacement> found = part.plan().map(Plan::placements).orElse(List.of());
+      boolean first = part.pod().isPresent() && holding.contains(part.pod().get());
+      all.addAll(first ? 0 : all.size(), found);
+    }
+    value = Math.min(value, cap);
+    bound = Math.min(bound, cap);
+    for (RequestPlacement each : all.subList(0, (int) value)) {
+      int i = placements.size();
+      SliceRequest request = i == 0 && ownId ? like : named(like, prefix + i);
+      List<Placement> slices = new ArrayList<>();
+      for (Placement slice : each.slices()) {
+        slices.add(
+            new Placement(
+                new SliceId(request.id(), slice.id().index()),
+                slice.pod(),
+                slice.topology(),
+                slice.shape(),
+                slice.footprint(),
+                slice.twist()));
+      }
+      placements.add(new RequestPlacement(request, slices, each.shapeRank()));
+    }
+    if (value == bound) {
+      stopped = StopReason.OPTIMAL;
+    }
+    Optional<Unplaced> why = value > 0 ? Optional.empty() : why(one);
+    return new Capacity(like, value, bound, placements, stopped, parts, why);
+  }
+}
