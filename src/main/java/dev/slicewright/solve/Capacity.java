@@ -88,37 +88,32 @@ public record Capacity(
   /**
    * One pod, or all that the request may use. Immutable, safe to share.
    *
-   * <p>The plan is the evidence: it was made for the requests asked, and {@code PlanVerifier}
-   * checks it with them and the plan's own rules, its certificates too.
+   * <p>Where the proof is a certificate the plan is the evidence: it was made for the requests asked,
+   * and {@code PlanVerifier} checks it with them and the plan's own rules.
    *
    * @param pod the pod's id; empty for all pods together
    * @param value how many were found room for
    * @param bound no more than so many fit
+   * @param proof what stands behind the bound: {@link Proof.Trivial} where it is the free chips or a
+   *     quota
    * @param asked as many requests as room could suffice for; empty where time was up before
-   * @param plan the plan for them; empty where time was up before, or none was asked
+   * @param plan the plan for them, which may place fewer than the value and know a weaker bound
+   *     where a model of the pod knew better; empty where time was up before, or none was asked
    */
   public record Part(
       Optional<String> pod,
       long value,
       long bound,
+      Proof proof,
       List<SliceRequest> asked,
       Optional<Plan> plan) {
 
     /** Checks for null and copies the list. */
     public Part {
       Objects.requireNonNull(pod, "pod");
+      Objects.requireNonNull(proof, "proof");
       Objects.requireNonNull(plan, "plan");
       asked = List.copyOf(asked);
-    }
-
-    /**
-     * What stands behind the bound, in chips: {@link Proof.Trivial} where it is the free chips or a
-     * quota.
-     *
-     * @return the proof
-     */
-    public Proof proof() {
-      return plan.map(p -> placed(p).proof()).orElse(new Proof.Trivial());
     }
 
     static LevelScore placed(Plan plan) {

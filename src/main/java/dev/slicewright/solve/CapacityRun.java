@@ -1,23 +1,29 @@
 package dev.slicewright.solve;
 
+import dev.slicewright.CancelToken;
 import dev.slicewright.SliceId;
 import dev.slicewright.SolveBudget;
 import dev.slicewright.fleet.Fleet;
 import dev.slicewright.fleet.Hold;
 import dev.slicewright.fleet.Pod;
+import dev.slicewright.formulation.Formulation;
 import dev.slicewright.plan.Placement;
 import dev.slicewright.plan.Plan;
+import dev.slicewright.plan.Proof;
 import dev.slicewright.plan.RequestPlacement;
 import dev.slicewright.plan.Score.LevelScore;
 import dev.slicewright.plan.StopReason;
 import dev.slicewright.plan.Unplaced;
+import dev.slicewright.request.Interconnect;
 import dev.slicewright.request.PlanningRules;
 import dev.slicewright.request.SliceRequest;
 import dev.slicewright.search.Demand;
 import dev.slicewright.search.Demand.Choice;
 import dev.slicewright.search.Limit;
 import dev.slicewright.topology.Shape;
+import dev.slicewright.topology.Slicing;
 import dev.slicewright.topology.TpuTopology;
+import java.lang.System.Logger;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashSet;
@@ -26,6 +32,8 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.concurrent.atomic.AtomicReference;
+import org.jspecify.annotations.Nullable;
 
 /**
  * How many more requests of one kind fit. Confined to one thread at a time.
@@ -39,6 +47,8 @@ import java.util.TreeSet;
  */
 final class CapacityRun {
 
+  private static final Logger LOG = System.getLogger(CapacityRun.class.getName());
+
   private final SlicePlanner planner;
   private final Fleet fleet;
   private final SliceRequest like;
@@ -48,6 +58,7 @@ final class CapacityRun {
   private final boolean ownId; // whether one copy may have the id asked about
   private final String prefix; // of the other ids
   private final List<Capacity.Part> parts = new ArrayList<>();
+  private final List<List<RequestPlacement>> found = new ArrayList<>(); // by part
 
   CapacityRun(
       SlicePlanner planner,
@@ -182,7 +193,8 @@ final class CapacityRun {
       for (int p : pods) {
         room += room(probe.pods.get(p));
       }
-      part(Optional.empty(), like, Math.min(cap, (room + held) / least), gain, budget.deadline());
+      Scope all = new Scope(Optional.empty(), -1, like, Math.min(cap, (room + held) / least), gain);
+      part(all, demand.choices(), budget.deadline());
     } else {
       int left = pods.size();
       for (int p : pods) {
@@ -191,7 +203,10 @@ final class CapacityRun {
         long remaining = Math.max(0, end - System.nanoTime());
         SliceRequest own = like.toBuilder().pod(pod.id()).build();
         Duration share = Duration.ofNanos(remaining / left--);
-        part(Optional.of(pod.id()), own, Math.min(cap, room / least), gain, share);
+        boolean model = !holding.contains(pod.id()) && like.interconnect() != Interconnect.TWISTED;
+        int number = model && pod.topology().slicing() instanceof Slicing.TorusBoxes ? p : -1;
+        long most = Math.min(cap, room / least);
+        part(new Scope(Optional.of(pod.id()), number, own, most, gain), demand.choices(), share);
       }
     }
     return sum(cap, one, holding);
@@ -201,27 +216,141 @@ final class CapacityRun {
     return (long) pod.room().freeCells() * pod.topology().chipsPerCell();
   }
 
-  private void part(
-      Optional<String> pod, SliceRequest of, long most, long gain, Duration deadline) {
-    long asked = Math.min(most, SlicePlanner.MAX_SLICES / of.slices());
-    if (asked == 0) {
-      parts.add(new Capacity.Part(pod, 0, most, List.of(), Optional.empty()));
+  /** What one part asks: in a pod, which has a number if a model of boxes may serve. */
+  private record Scope(
+      Optional<String> pod, int number, SliceRequest of, long most, long gain) {}
+
+  private void part(Scope scope, List<Choice> ways, Duration deadline) {
+    long asked = Math.min(scope.most(), SlicePlanner.MAX_SLICES / scope.of().slices());
+    boolean early = deadline.compareTo(LEAST) < 0;
+    late |= early && asked > 0;
+    if (asked == 0 || early) {
+      parts.add(
+          new Capacity.Part(
+              scope.pod(), 0, scope.most(), new Proof.Trivial(), List.of(), Optional.empty()));
+      found.add(List.of());
       return;
     }
-    if (deadline.compareTo(LEAST) < 0) {
-      parts.add(new Capacity.Part(pod, 0, most, List.of(), Optional.empty()));
-      late = true;
+    List<SliceRequest> copies = copies(scope.of(), asked);
+    long until = System.nanoTime() + deadline.toNanos();
+    Formulation solver = null;
+    for (Formulation each : planner.formulations()) {
+      if (solver == null && Asker.isCpSat(each)) {
+        solver = each;
+      }
+    }
+    if (scope.number() < 0 || solver == null) {
+      Plan plan =
+          planner.plan(fleet, copies, rules, budget.toBuilder().deadline(deadline).build());
+      keep(scope, copies, plan, null);
       return;
     }
-    List<SliceRequest> copies = copies(of, asked);
-    Plan plan = planner.plan(fleet, copies, rules, budget.toBuilder().deadline(deadline).build());
+    race(scope, ways, copies, solver, until);
+  }
+
+  /**
+   * Search and relaxation on one thread, the model on another: the first that is sure ends both.
+   * Where runs must repeat, one after the other.
+   */
+  private void race(
+      Scope scope,
+      List<Choice> ways,
+      List<SliceRequest> copies,
+      Formulation solver,
+      long until) {
+    long whole = until - System.nanoTime();
+    Pod pod = fleet.pod(scope.pod().orElseThrow()).orElseThrow();
+    Stop stop = new Stop(new CancelToken(), until - Math.min(whole / 4, 20_000_000));
+    Stop hard = new Stop(stop.token(), until);
+    SolveBudget alone = budget.toBuilder().workers(1).build();
+    SlicePlanner plain = planner.withoutFormulations();
+    CancelToken token = new CancelToken();
+    AtomicReference<@Nullable BoxPacking> packing = new AtomicReference<>();
+    AtomicReference<@Nullable Throwable> failure = new AtomicReference<>();
+    boolean both =
+        budget.mode() == SolveBudget.Mode.FAST
+            && budget.workers() > 1
+            && planner.acquireWorkers(1) > 0;
+    Plan plan;
+    if (!both) {
+      Duration third = Duration.ofNanos(Math.max(1_000_000, whole / 3));
+      plan = plain.plan(fleet, copies, rules, alone.toBuilder().deadline(third).build());
+      long bound = Capacity.Part.placed(plan).bound() / scope.gain();
+      if (plan.placements().size() < bound) {
+        BoxPacking of = BoxPacking.of(pod, scope.number(), scope.of(), ways, rules.now());
+        if (of != null) {
+          of.solve(new Asker(stop, hard, note -> {}), solver, budget, stop, bound);
+        }
+        packing.set(of);
+      }
+    } else {
+      Thread thread =
+          new Thread(
+              () -> {
+                try {
+                  BoxPacking of = BoxPacking.of(pod, scope.number(), scope.of(), ways, rules.now());
+                  if (of != null) {
+                    Asker asker = new Asker(stop, hard, note -> {});
+                    of.solve(asker, solver, alone, stop, Long.MAX_VALUE);
+                    packing.set(of);
+                    if (of.proof() != null) {
+                      token.cancel();
+                    }
+                  }
+                } catch (RuntimeException | Error e) {
+                  failure.set(e);
+                }
+              },
+              "slicewright-capacity");
+      thread.setDaemon(true);
+      try {
+        thread.start();
+        Duration left = Duration.ofNanos(Math.max(1_000_000, until - System.nanoTime()));
+        SolveBudget own = alone.toBuilder().deadline(left).build();
+        plan = plain.plan(fleet, copies, rules, own, token, SlicePlanner.NOBODY);
+        if (plan.placements().size() >= Capacity.Part.placed(plan).bound() / scope.gain()) {
+          stop.token().cancel();
+        }
+      } finally {
+        SolveRun.join(thread);
+        planner.releaseWorkers(1);
+      }
+      Throwable failed = failure.get();
+      if (failed != null) {
+        LOG.log(Logger.Level.WARNING, "The model beside the search failed", failed);
+      }
+    }
+    keep(scope, copies, plan, packing.get());
+  }
+
+  private void keep(
+      Scope scope, List<SliceRequest> copies, Plan plan, @Nullable BoxPacking packing) {
     LevelScore placed = Capacity.Part.placed(plan);
-    long bound = placed.bound() / gain;
-    if (bound >= asked) {
-      bound = most;
+    long bound = placed.bound() / scope.gain();
+    Proof proof = placed.proof();
+    if (bound >= copies.size()) {
+      bound = scope.most();
+      proof = new Proof.Trivial();
     }
-    long value = plan.placements().size();
-    parts.add(new Capacity.Part(pod, value, bound, copies, Optional.of(plan)));
+    List<RequestPlacement> best = plan.placements();
+    if (packing != null && Math.min(packing.value(), copies.size()) > best.size()) {
+      best = packing.placements(scope.number(), copies);
+    }
+    Proof agreed = packing == null ? null : packing.proof();
+    if (packing != null
+        && agreed != null
+        && packing.value() < bound
+        && packing.value() >= best.size()) {
+      bound = packing.value();
+      proof = agreed;
+    }
+    if (bound < best.size()) {
+      throw new IllegalStateException(
+          "A plan beats the bound " + bound + " of " + proof + ": " + best.size());
+    }
+    parts.add(
+        new Capacity.Part(scope.pod(), best.size(), bound, proof, copies, Optional.of(plan)));
+    found.add(best);
   }
 
   /** No plan is made in less. */
@@ -243,16 +372,16 @@ final class CapacityRun {
     StopReason stopped = late ? StopReason.DEADLINE : StopReason.OPTIMAL;
     // The one that has the id first: held places serve no other.
     List<RequestPlacement> all = new ArrayList<>();
-    for (Capacity.Part part : parts) {
+    for (int p = 0; p < parts.size(); p++) {
+      Capacity.Part part = parts.get(p);
       value += part.value();
       bound += part.bound();
       if (part.value() < part.bound() && stopped == StopReason.OPTIMAL && part.plan().isPresent()) {
         StopReason own = part.plan().get().stopped();
         stopped = own == StopReason.OPTIMAL ? StopReason.EXHAUSTED : own;
       }
-      List<RequestPlacement> found = part.plan().map(Plan::placements).orElse(List.of());
       boolean first = part.pod().isPresent() && holding.contains(part.pod().get());
-      all.addAll(first ? 0 : all.size(), found);
+      all.addAll(first ? 0 : all.size(), found.get(p));
     }
     value = Math.min(value, cap);
     bound = Math.min(bound, cap);

@@ -233,6 +233,25 @@ public final class SlicePlanner {
     return CapacityRun.of(this, fleet, like, rules, budget);
   }
 
+  /**
+   * The largest slice that fits now, in each pod and in the fleet, beside all that runs.
+   *
+   * @param fleet the present fleet
+   * @param like what is asked of the slice: accelerators, labels, pod, tenant, interconnect, health;
+   *     its shapes, chips, slices and turning are not looked at. Its own holds do not block it
+   * @param rules quotas, reserved capacity, and the time
+   * @return exact; an empty list of pods where none matches
+   */
+  public LargestPlaceable largestPlaceable(Fleet fleet, SliceRequest like, PlanningRules rules) {
+    return LargestRun.of(fleet, like, rules);
+  }
+
+  /** The same planner with search and bounds alone, on its caller's thread. */
+  SlicePlanner withoutFormulations() {
+    Builder b = builder().formulations(List.of()).cost(cost).maxWorkers(1);
+    return b.failOnRejectedPlan(failOnRejection).build();
+  }
+
   CostTerms cost() {
     return cost;
   }
