@@ -273,8 +273,8 @@ final class CapacityRun {
             && planner.acquireWorkers(1) > 0;
     Plan plan;
     if (!both) {
-      Duration third = Duration.ofNanos(Math.max(1_000_000, whole / 3));
-      plan = plain.plan(fleet, copies, rules, alone.toBuilder().deadline(third).build());
+      Duration some = Duration.ofNanos(Math.max(1_000_000, Math.min(whole / 3, MOST_SEARCH_NANOS)));
+      plan = plain.plan(fleet, copies, rules, alone.toBuilder().deadline(some).build());
       long bound = Capacity.Part.placed(plan).bound() / scope.gain();
       if (plan.placements().size() < bound) {
         BoxPacking of = BoxPacking.of(pod, scope.number(), scope.of(), ways, rules.now());
@@ -355,6 +355,9 @@ final class CapacityRun {
 
   /** No plan is made in less. */
   private static final Duration LEAST = Duration.ofMillis(1);
+
+  /** How long search and relaxation go first where the model has to wait for them. */
+  private static final long MOST_SEARCH_NANOS = 250_000_000;
 
   private boolean late;
 
