@@ -88,14 +88,14 @@ public record Capacity(
   /**
    * One pod, or all that the request may use. Immutable, safe to share.
    *
-   * <p>Where the proof is a certificate the plan is the evidence: it was made for the requests asked,
-   * and {@code PlanVerifier} checks it with them and the plan's own rules.
+   * <p>Where the proof is a certificate the plan is the evidence: it was made for the requests
+   * asked, and {@code PlanVerifier} checks it with them and the plan's own rules.
    *
    * @param pod the pod's id; empty for all pods together
    * @param value how many were found room for
    * @param bound no more than so many fit
-   * @param proof what stands behind the bound: {@link Proof.Trivial} where it is the free chips or a
-   *     quota
+   * @param proof what stands behind the bound: {@link Proof.Trivial} where it is the free chips or
+   *     a quota
    * @param asked as many requests as room could suffice for; empty where time was up before
    * @param plan the plan for them, which may place fewer than the value and know a weaker bound
    *     where a model of the pod knew better; empty where time was up before, or none was asked

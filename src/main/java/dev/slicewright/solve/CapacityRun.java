@@ -32,6 +32,7 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
@@ -217,8 +218,7 @@ final class CapacityRun {
   }
 
   /** What one part asks: in a pod, which has a number if a model of boxes may serve. */
-  private record Scope(
-      Optional<String> pod, int number, SliceRequest of, long most, long gain) {}
+  private record Scope(Optional<String> pod, int number, SliceRequest of, long most, long gain) {}
 
   private void part(Scope scope, List<Choice> ways, Duration deadline) {
     long asked = Math.min(scope.most(), SlicePlanner.MAX_SLICES / scope.of().slices());
@@ -240,8 +240,7 @@ final class CapacityRun {
       }
     }
     if (scope.number() < 0 || solver == null) {
-      Plan plan =
-          planner.plan(fleet, copies, rules, budget.toBuilder().deadline(deadline).build());
+      Plan plan = planner.plan(fleet, copies, rules, budget.toBuilder().deadline(deadline).build());
       keep(scope, copies, plan, null);
       return;
     }
@@ -253,11 +252,7 @@ final class CapacityRun {
    * Where runs must repeat, one after the other.
    */
   private void race(
-      Scope scope,
-      List<Choice> ways,
-      List<SliceRequest> copies,
-      Formulation solver,
-      long until) {
+      Scope scope, List<Choice> ways, List<SliceRequest> copies, Formulation solver, long until) {
     long whole = until - System.nanoTime();
     Pod pod = fleet.pod(scope.pod().orElseThrow()).orElseThrow();
     Stop stop = new Stop(new CancelToken(), until - Math.min(whole / 4, 20_000_000));
@@ -265,50 +260,52 @@ final class CapacityRun {
     SolveBudget alone = budget.toBuilder().workers(1).build();
     SlicePlanner plain = planner.withoutFormulations();
     CancelToken token = new CancelToken();
-    AtomicReference<@Nullable BoxPacking> packing = new AtomicReference<>();
-    AtomicReference<@Nullable Throwable> failure = new AtomicReference<>();
     boolean both =
         budget.mode() == SolveBudget.Mode.FAST
             && budget.workers() > 1
             && planner.acquireWorkers(1) > 0;
+    Asker asker = new Asker(stop, hard, note -> {});
+    BoxPacking packing = null;
     Plan plan;
     if (!both) {
-      Duration some = Duration.ofNanos(Math.max(1_000_000, Math.min(whole / 3, MOST_SEARCH_NANOS)));
-      plan = plain.plan(fleet, copies, rules, alone.toBuilder().deadline(some).build());
-      long bound = Capacity.Part.placed(plan).bound() / scope.gain();
-      if (plan.placements().size() < bound) {
-        BoxPacking of = BoxPacking.of(pod, scope.number(), scope.of(), ways, rules.now());
-        if (of != null) {
-          of.solve(new Asker(stop, hard, note -> {}), solver, budget, stop, bound);
+      plan = plain.plan(fleet, copies, rules, some(alone, whole), token, SlicePlanner.NOBODY);
+      if (isOpen(plan, scope, null)) {
+        packing = BoxPacking.of(pod, scope.number(), scope.of(), ways, rules.now());
+        for (int variant = 0; packing != null && variant < 2; variant++) {
+          if (!isOpen(plan, scope, packing)
+              || stop.getAsBoolean()
+              || !packing.solve(asker, solver, variant, budget, stop)) {
+            break;
+          }
         }
-        packing.set(of);
       }
     } else {
+      CompletableFuture<Optional<BoxPacking>> made = new CompletableFuture<>();
+      AtomicReference<@Nullable Throwable> failure = new AtomicReference<>();
       Thread thread =
           new Thread(
               () -> {
                 try {
                   BoxPacking of = BoxPacking.of(pod, scope.number(), scope.of(), ways, rules.now());
-                  if (of != null) {
-                    Asker asker = new Asker(stop, hard, note -> {});
-                    of.solve(asker, solver, alone, stop, Long.MAX_VALUE);
-                    packing.set(of);
-                    if (of.proof() != null) {
-                      token.cancel();
-                    }
+                  made.complete(Optional.ofNullable(of));
+                  if (of != null && of.solve(asker, solver, 0, alone, stop)) {
+                    token.cancel(); // so that a second opinion can be asked
                   }
                 } catch (RuntimeException | Error e) {
                   failure.set(e);
+                  made.complete(Optional.empty());
                 }
               },
               "slicewright-capacity");
       thread.setDaemon(true);
       try {
         thread.start();
-        Duration left = Duration.ofNanos(Math.max(1_000_000, until - System.nanoTime()));
-        SolveBudget own = alone.toBuilder().deadline(left).build();
-        plan = plain.plan(fleet, copies, rules, own, token, SlicePlanner.NOBODY);
-        if (plan.placements().size() >= Capacity.Part.placed(plan).bound() / scope.gain()) {
+        plan = plain.plan(fleet, copies, rules, some(alone, whole), token, SlicePlanner.NOBODY);
+        packing = isOpen(plan, scope, null) ? made.join().orElse(null) : null;
+        if (packing != null && isOpen(plan, scope, packing)) {
+          packing.solve(asker, solver, 1, alone, stop);
+        }
+        if (!isOpen(plan, scope, packing)) {
           stop.token().cancel();
         }
       } finally {
@@ -320,7 +317,26 @@ final class CapacityRun {
         LOG.log(Logger.Level.WARNING, "The model beside the search failed", failed);
       }
     }
-    keep(scope, copies, plan, packing.get());
+    long rest = until - System.nanoTime();
+    if (packing == null && isOpen(plan, scope, null) && rest > LEAST.toNanos()) {
+      // Too large a model: search and relaxation have all of the time.
+      Duration left = Duration.ofNanos(rest);
+      plan = planner.plan(fleet, copies, rules, budget.toBuilder().deadline(left).build());
+    }
+    keep(scope, copies, plan, packing);
+  }
+
+  /** How long search and relaxation go on before a model is asked instead. */
+  private static SolveBudget some(SolveBudget budget, long whole) {
+    long nanos = Math.max(1_000_000, Math.min(whole / 3, MOST_SEARCH_NANOS));
+    return budget.toBuilder().deadline(Duration.ofNanos(nanos)).build();
+  }
+
+  /** Whether neither plan nor model has met the bound. */
+  private static boolean isOpen(Plan plan, Scope scope, @Nullable BoxPacking packing) {
+    long bound = Math.min(Capacity.Part.placed(plan).bound() / scope.gain(), scope.most());
+    return plan.placements().size() < bound
+        && (packing == null || packing.value() < bound && packing.proof() == null);
   }
 
   private void keep(
@@ -348,16 +364,15 @@ final class CapacityRun {
       throw new IllegalStateException(
           "A plan beats the bound " + bound + " of " + proof + ": " + best.size());
     }
-    parts.add(
-        new Capacity.Part(scope.pod(), best.size(), bound, proof, copies, Optional.of(plan)));
+    parts.add(new Capacity.Part(scope.pod(), best.size(), bound, proof, copies, Optional.of(plan)));
     found.add(best);
   }
 
   /** No plan is made in less. */
   private static final Duration LEAST = Duration.ofMillis(1);
 
-  /** How long search and relaxation go first where the model has to wait for them. */
-  private static final long MOST_SEARCH_NANOS = 250_000_000;
+  /** The most of it. */
+  private static final long MOST_SEARCH_NANOS = 300_000_000;
 
   private boolean late;
 

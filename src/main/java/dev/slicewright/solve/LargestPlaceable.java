@@ -46,8 +46,7 @@ public record LargestPlaceable(List<InPod> pods) {
     for (InPod pod : pods) {
       if (pod.shape().isPresent()
           && (best == null
-              || LargestRun.LARGEST_FIRST.compare(
-                      pod.shape().get(), best.shape().orElseThrow())
+              || LargestRun.LARGEST_FIRST.compare(pod.shape().get(), best.shape().orElseThrow())
                   < 0)) {
         best = pod;
       }

@@ -90,11 +90,9 @@ final class LargestRun {
         of.add(shape);
       }
     }
-    int found =
-        wants.isEmpty() ? -1 : PodSpace.of(pod, in.rules.now(), false).firstThatFits(wants);
+    int found = wants.isEmpty() ? -1 : PodSpace.of(pod, in.rules.now(), false).firstThatFits(wants);
     return found < 0
         ? new LargestPlaceable.InPod(pod.id(), Optional.empty(), 0)
-        : new LargestPlaceable.InPod(
-            pod.id(), Optional.of(of.get(found)), of.get(found).chips());
+        : new LargestPlaceable.InPod(pod.id(), Optional.of(of.get(found)), of.get(found).chips());
   }
 }

@@ -216,8 +216,8 @@ public final class SlicePlanner {
   /**
    * How many more requests of one kind fit now, disjoint and all together, beside all that runs:
    * nothing is moved or evicted, whatever the rules permit. Holds, health, cordons, quotas and
-   * reserved capacity count as in {@link #plan}. A gang is not looked at. Of a multislice, copies of
-   * all its slices are counted.
+   * reserved capacity count as in {@link #plan}. A gang is not looked at. Of a multislice, copies
+   * of all its slices are counted.
    *
    * <p>Where shapes earn different chips the planner takes the most chips, so that the value may
    * fall short of the bound.
@@ -237,8 +237,9 @@ public final class SlicePlanner {
    * The largest slice that fits now, in each pod and in the fleet, beside all that runs.
    *
    * @param fleet the present fleet
-   * @param like what is asked of the slice: accelerators, labels, pod, tenant, interconnect, health;
-   *     its shapes, chips, slices and turning are not looked at. Its own holds do not block it
+   * @param like what is asked of the slice: accelerators, labels, pod, tenant, interconnect,
+   *     health; its shapes, chips, slices and turning are not looked at. Its own holds do not block
+   *     it
    * @param rules quotas, reserved capacity, and the time
    * @return exact; an empty list of pods where none matches
    */
