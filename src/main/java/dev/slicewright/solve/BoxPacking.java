@@ -107,8 +107,8 @@ final class BoxPacking {
   }
 
   /**
-   * Without boxes that others can stand for: where all that a box u meets is met by a box v too, and
-   * the two meet, v may always be exchanged for u, so it is left out. The rule is known from
+   * Without boxes that others can stand for: where all that a box u meets is met by a box v too,
+   * and the two meet, v may always be exchanged for u, so it is left out. The rule is known from
    * independent sets as dominance (Fomin, Grandoni and Kratsch, 2009). O(n · d · n / 64) a pass for
    * n boxes that meet d others each.
    */

@@ -32,7 +32,6 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
@@ -260,17 +259,17 @@ final class CapacityRun {
     SolveBudget alone = budget.toBuilder().workers(1).build();
     SlicePlanner plain = planner.withoutFormulations();
     CancelToken token = new CancelToken();
-    boolean both =
-        budget.mode() == SolveBudget.Mode.FAST
-            && budget.workers() > 1
-            && planner.acquireWorkers(1) > 0;
+    boolean wish = budget.mode() == SolveBudget.Mode.FAST && budget.workers() > 1;
+    BoxPacking of = wish ? BoxPacking.of(pod, scope.number(), scope.of(), ways, rules.now()) : null;
+    boolean both = of != null && planner.acquireWorkers(1) > 0;
     Asker asker = new Asker(stop, hard, note -> {});
     BoxPacking packing = null;
     Plan plan;
     if (!both) {
       plan = plain.plan(fleet, copies, rules, some(alone, whole), token, SlicePlanner.NOBODY);
       if (isOpen(plan, scope, null)) {
-        packing = BoxPacking.of(pod, scope.number(), scope.of(), ways, rules.now());
+        packing =
+            of != null ? of : BoxPacking.of(pod, scope.number(), scope.of(), ways, rules.now());
         for (int variant = 0; packing != null && variant < 2; variant++) {
           if (!isOpen(plan, scope, packing)
               || stop.getAsBoolean()
@@ -280,29 +279,29 @@ final class CapacityRun {
         }
       }
     } else {
-      CompletableFuture<Optional<BoxPacking>> made = new CompletableFuture<>();
+      BoxPacking model = Objects.requireNonNull(of);
+      packing = model;
       AtomicReference<@Nullable Throwable> failure = new AtomicReference<>();
       Thread thread =
           new Thread(
               () -> {
                 try {
-                  BoxPacking of = BoxPacking.of(pod, scope.number(), scope.of(), ways, rules.now());
-                  made.complete(Optional.ofNullable(of));
-                  if (of != null && of.solve(asker, solver, 0, alone, stop)) {
+                  if (model.solve(asker, solver, 0, alone, stop)) {
                     token.cancel(); // so that a second opinion can be asked
                   }
                 } catch (RuntimeException | Error e) {
                   failure.set(e);
-                  made.complete(Optional.empty());
                 }
               },
               "slicewright-capacity");
       thread.setDaemon(true);
       try {
         thread.start();
-        plan = plain.plan(fleet, copies, rules, some(alone, whole), token, SlicePlanner.NOBODY);
-        packing = isOpen(plan, scope, null) ? made.join().orElse(null) : null;
-        if (packing != null && isOpen(plan, scope, packing)) {
+        // A large model takes long to prove anything: there prices are the better hope.
+        boolean small = model.size() <= MAX_SMALL;
+        SolveBudget own = small ? some(alone, whole) : all(alone, until - System.nanoTime());
+        plan = plain.plan(fleet, copies, rules, own, token, SlicePlanner.NOBODY);
+        if (isOpen(plan, scope, packing)) {
           packing.solve(asker, solver, 1, alone, stop);
         }
         if (!isOpen(plan, scope, packing)) {
@@ -324,6 +323,10 @@ final class CapacityRun {
       plan = planner.plan(fleet, copies, rules, budget.toBuilder().deadline(left).build());
     }
     keep(scope, copies, plan, packing);
+  }
+
+  private static SolveBudget all(SolveBudget budget, long nanos) {
+    return budget.toBuilder().deadline(Duration.ofNanos(Math.max(1_000_000, nanos))).build();
   }
 
   /** How long search and relaxation go on before a model is asked instead. */
@@ -373,6 +376,9 @@ final class CapacityRun {
 
   /** The most of it. */
   private static final long MOST_SEARCH_NANOS = 300_000_000;
+
+  /** Models of so many boxes are asked for both opinions at once. */
+  private static final int MAX_SMALL = 700;
 
   private boolean late;
 
