@@ -286,8 +286,11 @@ final class CapacityRun {
           new Thread(
               () -> {
                 try {
-                  if (model.solve(asker, solver, 0, alone, stop)) {
-                    token.cancel(); // so that a second opinion can be asked
+                  if (model.solve(asker, solver, 0, alone, stop)
+                      && !stop.getAsBoolean()
+                      && model.solve(asker, solver, 1, alone, stop)
+                      && model.proof() != null) {
+                    token.cancel();
                   }
                 } catch (RuntimeException | Error e) {
                   failure.set(e);
@@ -297,13 +300,8 @@ final class CapacityRun {
       thread.setDaemon(true);
       try {
         thread.start();
-        // A large model takes long to prove anything: there prices are the better hope.
-        boolean small = model.size() <= MAX_SMALL;
-        SolveBudget own = small ? some(alone, whole) : all(alone, until - System.nanoTime());
+        SolveBudget own = all(alone, until - System.nanoTime());
         plan = plain.plan(fleet, copies, rules, own, token, SlicePlanner.NOBODY);
-        if (isOpen(plan, scope, packing)) {
-          packing.solve(asker, solver, 1, alone, stop);
-        }
         if (!isOpen(plan, scope, packing)) {
           stop.token().cancel();
         }
@@ -376,9 +374,6 @@ final class CapacityRun {
 
   /** The most of it. */
   private static final long MOST_SEARCH_NANOS = 300_000_000;
-
-  /** Models of so many boxes are asked for both opinions at once. */
-  private static final int MAX_SMALL = 700;
 
   private boolean late;
 
