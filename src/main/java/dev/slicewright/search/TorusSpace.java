@@ -1156,6 +1156,98 @@ final class TorusSpace extends PodSpace {
     return form.count() > 0;
   }
 
+  /**
+   * One pass over the free cells, grown a cell at a time along each axis, rules out nearly all
+   * shapes; what is left is looked at as usual. O(n · r) for n extents with room and r rows.
+   */
+  @Override
+  public int firstThatFits(List<Want> wants) {
+    boolean[] open = null;
+    for (int i = 0; i < wants.size(); i++) {
+      Want want = wants.get(i);
+      if (open == null) {
+        open = openExtents(blocks(want));
+      }
+      if (mayFit(want, open) && fits(register(want))) {
+        return i;
+      }
+    }
+    return -1;
+  }
+
+  private boolean mayFit(Want want, boolean[] open) {
+    Shape tile = topology.cellTile();
+    List<Orientation> turns =
+        want.mayTurn()
+            ? Orientation.ofRank(want.shape().rank())
+            : List.of(Orientation.ofRank(want.shape().rank()).get(0));
+    for (Orientation turn : turns) {
+      Shape extents = want.mayTurn() ? turn.extents(want.shape()) : want.shape();
+      int eA = cellsAlong(extents, tile, axisA);
+      int eB = cellsAlong(extents, tile, axisB);
+      int eC = cellsAlong(extents, tile, axisC);
+      if (eA <= nA && eB <= nB && eC <= nC && open[extentIndex(eA, eB, eC)]) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  private static int cellsAlong(Shape extents, Shape tile, Axis axis) {
+    return (extents.get(axis) + tile.get(axis) - 1) / tile.get(axis);
+  }
+
+  private int extentIndex(int eA, int eB, int eC) {
+    return ((eA - 1) * nB + eB - 1) * nC + eC - 1;
+  }
+
+  /** For each extents whether some box of free cells has them, links and alignment aside. */
+  private boolean[] openExtents(Blocks blocks) {
+    boolean[] open = new boolean[nA * nB * nC];
+    long[] base = new long[rows];
+    for (int i = 0; i < rows; i++) {
+      base[i] = full & ~(taken[i] | blocks.blocked[i]);
+    }
+    long[] alongA = base.clone();
+    long[] alongB = new long[rows];
+    long[] alongC = new long[rows];
+    for (int eA = 1; eA <= nA && any(alongA); eA++) {
+      System.arraycopy(alongA, 0, alongB, 0, rows);
+      for (int eB = 1; eB <= nB && any(alongB); eB++) {
+        System.arraycopy(alongB, 0, alongC, 0, rows);
+        for (int eC = 1; eC <= nC && any(alongC); eC++) {
+          open[extentIndex(eA, eB, eC)] = true;
+          for (int i = 0; i < rows; i++) {
+            int other = i + eC * nB;
+            long more = other < rows ? alongB[other] : wrapC ? alongB[other % rows] : 0;
+            alongC[i] &= more;
+          }
+        }
+        for (int c = 0; c < rows; c += nB) {
+          for (int b = 0; b < nB; b++) {
+            int other = b + eB;
+            long more = other < nB ? alongA[c + other] : wrapB ? alongA[c + other % nB] : 0;
+            alongB[c + b] &= more;
+          }
+        }
+      }
+      for (int i = 0; i < rows && eA < nA; i++) {
+        long wrapped = wrapA ? base[i] << (nA - eA) : 0;
+        alongA[i] &= (base[i] >>> eA | wrapped) & full;
+      }
+    }
+    return open;
+  }
+
+  private static boolean any(long[] rows) {
+    for (long row : rows) {
+      if (row != 0) {
+        return true;
+      }
+    }
+    return false;
+  }
+
   @Override
   public @Nullable Spot find(int want, @Nullable SplittableRandom random) {
     if (want < 0) {

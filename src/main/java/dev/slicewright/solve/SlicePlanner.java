@@ -18,6 +18,7 @@ import dev.slicewright.plan.Plan;
 import dev.slicewright.request.PlanningRules;
 import dev.slicewright.request.RoomGoal;
 import dev.slicewright.request.SliceRequest;
+import dev.slicewright.topology.Shape;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
@@ -202,6 +203,62 @@ public final class SlicePlanner {
     long start = System.nanoTime();
     List<SliceRequest> batch = checked(fleet, requests, rules);
     return ExportedProblem.of(this, new Instance(fleet, batch, rules, cost), budget, start);
+  }
+
+  /**
+   * How many more slices of a shape fit now, disjoint and all together, without rules.
+   *
+   * @param fleet the present fleet
+   * @param shape the shape; it may be turned, and go to any pod that can form it
+   * @param budget how long it may take
+   * @return the number found, a bound, and where they go
+   */
+  public Capacity capacity(Fleet fleet, Shape shape, SolveBudget budget) {
+    return CapacityRun.of(this, fleet, CapacityRun.any(shape), PlanningRules.NONE, budget);
+  }
+
+  /**
+   * How many more requests of one kind fit now, disjoint and all together, beside all that runs:
+   * nothing is moved or evicted, whatever the rules permit. Holds, health, cordons, quotas and
+   * reserved capacity count as in {@link #plan}. A gang is not looked at. Of a multislice, copies
+   * of all its slices are counted.
+   *
+   * <p>Where shapes earn different chips the planner takes the most chips, so that the value may
+   * fall short of the bound.
+   *
+   * @param fleet the present fleet
+   * @param like the kind; it need not be new: its id may run already
+   * @param rules quotas, reserved capacity, and the time
+   * @param budget how long it may take
+   * @return the number found, a bound, and where they go; 0 with the reason where none fits
+   */
+  public Capacity capacity(
+      Fleet fleet, SliceRequest like, PlanningRules rules, SolveBudget budget) {
+    return CapacityRun.of(this, fleet, like, rules, budget);
+  }
+
+  /**
+   * The largest slice that fits now, in each pod and in the fleet, beside all that runs.
+   *
+   * @param fleet the present fleet
+   * @param like what is asked of the slice: accelerators, labels, pod, tenant, interconnect,
+   *     health; its shapes, chips, slices and turning are not looked at. Its own holds do not block
+   *     it
+   * @param rules quotas, reserved capacity, and the time
+   * @return exact; an empty list of pods where none matches
+   */
+  public LargestPlaceable largestPlaceable(Fleet fleet, SliceRequest like, PlanningRules rules) {
+    return LargestRun.of(fleet, like, rules);
+  }
+
+  /** The same planner with search and bounds alone, on its caller's thread. */
+  SlicePlanner withoutFormulations() {
+    Builder b = builder().formulations(List.of()).cost(cost).maxWorkers(1);
+    return b.failOnRejectedPlan(failOnRejection).build();
+  }
+
+  CostTerms cost() {
+    return cost;
   }
 
   private static List<SliceRequest> checked(

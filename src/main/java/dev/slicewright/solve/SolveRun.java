@@ -445,7 +445,7 @@ final class SolveRun {
     return true;
   }
 
-  private static void join(Thread thread) {
+  static void join(Thread thread) {
     boolean interrupted = false;
     while (thread.isAlive()) {
       try {
