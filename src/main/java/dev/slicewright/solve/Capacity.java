@@ -12,7 +12,7 @@ import dev.slicewright.request.SliceRequest;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
-import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 
 /**
  * How many more requests of one kind fit beside what runs now. Immutable, safe to share.
@@ -29,7 +29,7 @@ import java.util.Optional;
  * @param stopped why the search for more ended; {@link StopReason#OPTIMAL} where none is left
  * @param parts the parts, of which the bound is the sum, or less where a quota is; empty if no pod
  *     could ever serve the request
- * @param why why none fits; empty if some do
+ * @param why why none fits; null if some do
  */
 public record Capacity(
     SliceRequest like,
@@ -38,13 +38,12 @@ public record Capacity(
     List<RequestPlacement> placements,
     StopReason stopped,
     List<Part> parts,
-    Optional<Unplaced> why) {
+    @Nullable Unplaced why) {
 
   /** Checks the figures and copies the lists. */
   public Capacity {
     Objects.requireNonNull(like, "like");
     Objects.requireNonNull(stopped, "stopped");
-    Objects.requireNonNull(why, "why");
     placements = List.copyOf(placements);
     parts = List.copyOf(parts);
     if (value < 0 || bound < value || placements.size() != value) {
@@ -91,28 +90,26 @@ public record Capacity(
    * <p>Where the proof is a certificate the plan is the evidence: it was made for the requests
    * asked, and {@code PlanVerifier} checks it with them and the plan's own rules.
    *
-   * @param pod the pod's id; empty for all pods together
+   * @param pod the pod's id; null for all pods together
    * @param value how many were found room for
    * @param bound no more than so many fit
    * @param proof what stands behind the bound: {@link Proof.Trivial} where it is the free chips or
    *     a quota
    * @param asked as many requests as room could suffice for; empty where time was up before
    * @param plan the plan for them, which may place fewer than the value and know a weaker bound
-   *     where a model of the pod knew better; empty where time was up before, or none was asked
+   *     where a model of the pod knew better; null where time was up before, or none was asked
    */
   public record Part(
-      Optional<String> pod,
+      @Nullable String pod,
       long value,
       long bound,
       Proof proof,
       List<SliceRequest> asked,
-      Optional<Plan> plan) {
+      @Nullable Plan plan) {
 
     /** Checks for null and copies the list. */
     public Part {
-      Objects.requireNonNull(pod, "pod");
       Objects.requireNonNull(proof, "proof");
-      Objects.requireNonNull(plan, "plan");
       asked = List.copyOf(asked);
     }
 

@@ -29,7 +29,6 @@ import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Objects;
-import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.atomic.AtomicReference;
@@ -193,7 +192,7 @@ final class CapacityRun {
       for (int p : pods) {
         room += room(probe.pods.get(p));
       }
-      Scope all = new Scope(Optional.empty(), -1, like, Math.min(cap, (room + held) / least), gain);
+      Scope all = new Scope(null, -1, like, Math.min(cap, (room + held) / least), gain);
       part(all, demand.choices(), budget.deadline());
     } else {
       int left = pods.size();
@@ -206,7 +205,7 @@ final class CapacityRun {
         boolean model = !holding.contains(pod.id()) && like.interconnect() != Interconnect.TWISTED;
         int number = model && pod.topology().slicing() instanceof Slicing.TorusBoxes ? p : -1;
         long most = Math.min(cap, room / least);
-        part(new Scope(Optional.of(pod.id()), number, own, most, gain), demand.choices(), share);
+        part(new Scope(pod.id(), number, own, most, gain), demand.choices(), share);
       }
     }
     return sum(cap, one, holding);
@@ -217,7 +216,7 @@ final class CapacityRun {
   }
 
   /** What one part asks: in a pod, which has a number if a model of boxes may serve. */
-  private record Scope(Optional<String> pod, int number, SliceRequest of, long most, long gain) {}
+  private record Scope(@Nullable String pod, int number, SliceRequest of, long most, long gain) {}
 
   private void part(Scope scope, List<Choice> ways, Duration deadline) {
     long asked = Math.min(scope.most(), SlicePlanner.MAX_SLICES / scope.of().slices());
@@ -225,8 +224,7 @@ final class CapacityRun {
     late |= early && asked > 0;
     if (asked == 0 || early) {
       parts.add(
-          new Capacity.Part(
-              scope.pod(), 0, scope.most(), new Proof.Trivial(), List.of(), Optional.empty()));
+          new Capacity.Part(scope.pod(), 0, scope.most(), new Proof.Trivial(), List.of(), null));
       found.add(List.of());
       return;
     }
@@ -365,7 +363,7 @@ final class CapacityRun {
       throw new IllegalStateException(
           "A plan beats the bound " + bound + " of " + proof + ": " + best.size());
     }
-    parts.add(new Capacity.Part(scope.pod(), best.size(), bound, proof, copies, Optional.of(plan)));
+    parts.add(new Capacity.Part(scope.pod(), best.size(), bound, proof, copies, plan));
     found.add(best);
   }
 
@@ -378,10 +376,11 @@ final class CapacityRun {
   private boolean late;
 
   /** Why not even one fits. */
-  private Optional<Unplaced> why(SliceRequest one) {
+  private @Nullable Unplaced why(SliceRequest one) {
     Duration left = Duration.ofNanos(Math.max(1_000_000, end - System.nanoTime()));
     SolveBudget rest = budget.toBuilder().deadline(left).build();
-    return planner.plan(fleet, List.of(one), rules, rest).unplaced().stream().findFirst();
+    List<Unplaced> why = planner.plan(fleet, List.of(one), rules, rest).unplaced();
+    return why.isEmpty() ? null : why.get(0);
   }
 
   private Capacity sum(long cap, SliceRequest one, Set<String> holding) {
@@ -395,11 +394,13 @@ final class CapacityRun {
       Capacity.Part part = parts.get(p);
       value += part.value();
       bound += part.bound();
-      if (part.value() < part.bound() && stopped == StopReason.OPTIMAL && part.plan().isPresent()) {
-        StopReason own = part.plan().get().stopped();
+      Plan plan = part.plan();
+      if (part.value() < part.bound() && stopped == StopReason.OPTIMAL && plan != null) {
+        StopReason own = plan.stopped();
         stopped = own == StopReason.OPTIMAL ? StopReason.EXHAUSTED : own;
       }
-      boolean first = part.pod().isPresent() && holding.contains(part.pod().get());
+      String pod = part.pod();
+      boolean first = pod != null && holding.contains(pod);
       all.addAll(first ? 0 : all.size(), found.get(p));
     }
     value = Math.min(value, cap);
@@ -423,7 +424,7 @@ final class CapacityRun {
     if (value == bound) {
       stopped = StopReason.OPTIMAL;
     }
-    Optional<Unplaced> why = value > 0 ? Optional.empty() : why(one);
+    Unplaced why = value > 0 ? null : why(one);
     return new Capacity(like, value, bound, placements, stopped, parts, why);
   }
 }

@@ -4,6 +4,7 @@ import dev.slicewright.topology.Shape;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The largest slices that fit now, each on its own. Immutable, safe to share.
@@ -24,15 +25,14 @@ public record LargestPlaceable(List<InPod> pods) {
    * What fits in one pod. Immutable, safe to share.
    *
    * @param pod the pod's id
-   * @param shape the largest legal shape that fits, in the platform's order of extents; empty if
+   * @param shape the largest legal shape that fits, in the platform's order of extents; null if
    *     none does
    * @param chips its chips; 0 if none fits
    */
-  public record InPod(String pod, Optional<Shape> shape, long chips) {
+  public record InPod(String pod, @Nullable Shape shape, long chips) {
     /** Checks for null. */
     public InPod {
       Objects.requireNonNull(pod, "pod");
-      Objects.requireNonNull(shape, "shape");
     }
   }
 
@@ -43,12 +43,12 @@ public record LargestPlaceable(List<InPod> pods) {
    */
   public Optional<InPod> largest() {
     InPod best = null;
+    Shape most = null;
     for (InPod pod : pods) {
-      if (pod.shape().isPresent()
-          && (best == null
-              || LargestRun.LARGEST_FIRST.compare(pod.shape().get(), best.shape().orElseThrow())
-                  < 0)) {
+      Shape shape = pod.shape();
+      if (shape != null && (most == null || LargestRun.LARGEST_FIRST.compare(shape, most) < 0)) {
         best = pod;
+        most = shape;
       }
     }
     return Optional.ofNullable(best);

@@ -18,7 +18,6 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
-import java.util.Optional;
 
 /**
  * The largest legal shape that fits, pod by pod. Confined to one thread at a time.
@@ -92,7 +91,7 @@ final class LargestRun {
     }
     int found = wants.isEmpty() ? -1 : PodSpace.of(pod, in.rules.now(), false).firstThatFits(wants);
     return found < 0
-        ? new LargestPlaceable.InPod(pod.id(), Optional.empty(), 0)
-        : new LargestPlaceable.InPod(pod.id(), Optional.of(of.get(found)), of.get(found).chips());
+        ? new LargestPlaceable.InPod(pod.id(), null, 0)
+        : new LargestPlaceable.InPod(pod.id(), of.get(found), of.get(found).chips());
   }
 }
