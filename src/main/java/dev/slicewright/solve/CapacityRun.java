@@ -251,7 +251,7 @@ final class CapacityRun {
   private void race(
       Scope scope, List<Choice> ways, List<SliceRequest> copies, Formulation solver, long until) {
     long whole = until - System.nanoTime();
-    Pod pod = fleet.pod(scope.pod().orElseThrow()).orElseThrow();
+    Pod pod = fleet.pod(Objects.requireNonNull(scope.pod())).orElseThrow();
     Stop stop = new Stop(new CancelToken(), until - Math.min(whole / 4, 20_000_000));
     Stop hard = new Stop(stop.token(), until);
     SolveBudget alone = budget.toBuilder().workers(1).build();
