@@ -29,6 +29,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
@@ -233,6 +234,48 @@ final class CertificateChecker implements BoundChecker {
     return levels.get(tree.level()).kind().maximise()
         ? Math.max(below, above)
         : Math.min(below, above);
+  }
+
+  private boolean enumerated;
+  private @Nullable PlaceEnumeration enumeration; // made when first asked
+
+  private @Nullable PlaceEnumeration enumeration() {
+    if (!enumerated) {
+      enumerated = true;
+      enumeration =
+          PlaceEnumeration.of(
+              fleet,
+              requests,
+              rules,
+              cost,
+              standing,
+              levels,
+              new PlaceEnumeration.Rooms() {
+                @Override
+                public Room of(int pod) {
+                  return room(pod);
+                }
+
+                @Override
+                public List<Shape> options(SliceRequest request, TpuTopology topology) {
+                  return CertificateChecker.this.options(request, topology);
+                }
+              });
+    }
+    return enumeration;
+  }
+
+  @Override
+  public OptionalLong enumeratedBound(int level, long[] values) {
+    Objects.checkIndex(level, levels.size());
+    PlaceEnumeration e = enumeration();
+    return e == null ? OptionalLong.empty() : OptionalLong.of(e.bound(level, values, trivial));
+  }
+
+  @Override
+  public long places() {
+    PlaceEnumeration e = enumeration();
+    return e == null ? 0 : e.places();
   }
 
   private long bound(Certificate certificate, Sum of, long[] values) {

@@ -203,6 +203,7 @@ final class SolveRun {
       adopt(Completion.of(in, nothing, true, budget.seed(), stop));
     }
     phase("search", since, in.demands.size());
+    displace();
     bound();
     long most = startNanos + budget.deadline().toNanos() / 3 * 2;
     stop.bringForward(Math.max(most, stop.deadlineNanos() - bounds.verifyNanos()));
@@ -210,6 +211,10 @@ final class SolveRun {
       return;
     }
     tell();
+    improveDisplacement();
+    if (isDone() || stop.getAsBoolean()) {
+      return;
+    }
     running = search;
     ModelTranslation model = planner.hasFormulations() ? translation() : null;
     boolean small = model != null;
@@ -231,6 +236,72 @@ final class SolveRun {
       }
     }
     improve(search, rounds, own, small);
+  }
+
+  // ---------------------------------------------------------------- displacement
+
+  /** Rounds of displacement for each millisecond of the deadline, where runs must repeat. */
+  private static final double DISPLACEMENTS_PER_MILLI = 0.5;
+
+  private @Nullable Displacement displacement; // on which to go on
+
+  /** Lets what runs move or leave for what is not placed. */
+  private void displace() {
+    if (in.free.isEmpty() || best.placed().stream().noneMatch(Objects::isNull)) {
+      return;
+    }
+    long since = System.nanoTime();
+    engines.add("displacement");
+    boolean single = in.demands.size() == 1 && in.requests.get(0).slices() == 1;
+    boolean moves = Displacement.anyMayMove(in);
+    for (int hopeful = moves ? 1 : 0; hopeful >= 0 && !stop.getAsBoolean(); hopeful--) {
+      Displacement d = new Displacement(in, hopeful == 1, budget.seed());
+      if (single) {
+        offer(d.one(stop));
+      } else {
+        d.construct(stop);
+        offer(d.realised());
+        displacement = d; // the last goes on: what it counts on is sure
+      }
+    }
+    phase("displace", since, in.free.size());
+  }
+
+  private boolean offer(@Nullable Solution solution) {
+    if (solution == null) {
+      return false;
+    }
+    boolean better = adopt(solution);
+    if (repairs || best.placed().contains(null)) {
+      better |= adopt(Completion.of(in, solution, true, budget.seed(), stop));
+    }
+    return better;
+  }
+
+  /** Goes on displacing, where many are wanted. */
+  private void improveDisplacement() {
+    Displacement d = displacement;
+    if (d == null) {
+      return;
+    }
+    long since = System.nanoTime();
+    boolean fast = budget.mode() == SolveBudget.Mode.FAST;
+    long rounds =
+        fast
+            ? Long.MAX_VALUE
+            : Math.max(50, (long) (budget.deadline().toMillis() * DISPLACEMENTS_PER_MILLI));
+    Stop own =
+        fast ? new Stop(stop.token(), System.nanoTime() + stop.remainingNanos() / 10 * 6) : stop;
+    d.improve(
+        rounds,
+        own,
+        better -> {
+          if (offer(better.realised())) {
+            tell();
+          }
+        });
+    phase("displace", since, in.free.size());
+    bound();
   }
 
   private long roundLimit() {
@@ -820,10 +891,10 @@ final class SolveRun {
   }
 
   private Plan finish(Solution first) {
-    if (!in.free.isEmpty() && engines.size() < 2 && !provedAll()) {
+    if (!in.free.isEmpty() && Set.of("search", "displacement").containsAll(engines) && !provedAll()) {
       note(
-          "No formulation took part, so but for swapping out failed parts neither moves nor"
-              + " evictions were weighed.");
+          "No formulation took part: what moves or leaves was chosen by search alone, and room is"
+              + " made only where something wanted is to go.");
     }
     StopReason reason = stopReason();
     if (reason == StopReason.DEADLINE && budget.mode() != SolveBudget.Mode.FAST) {
