@@ -26,14 +26,15 @@ import java.util.Set;
 import java.util.SplittableRandom;
 
 /**
- * Full pods of 9,216 chips on which 700 slices of at most 32 chips run, all of which may be evicted,
- * and what is wanted there. Stateless.
+ * Full pods of 9,216 chips on which 700 slices of at most 32 chips run, all of which may be
+ * evicted, and what is wanted there. Stateless.
  *
- * <p>Shapes are drawn with the mixed shares, rescaled; then some are replaced by smaller draws until
- * they take at most 97 % of the pod. Each goes to the first place that is free, and is drawn anew if
- * there is none. Priorities are 100, 200 or 300, tenants eight; ages, checkpoints and restart times differ,
- * and some are not known. What is wanted is above them all or at the top of the three; in the
- * second case a third of what runs cannot leave. No search of the library takes part.
+ * <p>Shapes are drawn with the mixed shares, rescaled; then some are replaced by smaller draws
+ * until they take at most 97 % of the pod. Each goes to the first place that is free, and is drawn
+ * anew if there is none. Priorities are 100, 200 or 300, tenants eight; ages, checkpoints and
+ * restart times differ, and some are not known. What is wanted is above them all or at the top of
+ * the three; in the second case a third of what runs cannot leave. No search of the library takes
+ * part.
  */
 final class PreemptFamilies {
 
@@ -121,8 +122,7 @@ final class PreemptFamilies {
             .priority(100 * (1 + random.nextInt(3)))
             .tenant("tenant-" + random.nextInt(8))
             .build();
-    RunningSlice.Builder b =
-        RunningSlice.builder(request, 0, Churn.POD, shape, place);
+    RunningSlice.Builder b = RunningSlice.builder(request, 0, Churn.POD, shape, place);
     if (random.nextInt(10) > 0) {
       long age = 60 + random.nextInt(3 * 86_400);
       b.startedAt(NOW.minusSeconds(age));

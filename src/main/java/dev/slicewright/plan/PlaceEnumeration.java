@@ -6,7 +6,6 @@ import dev.slicewright.fleet.Pod;
 import dev.slicewright.fleet.RunningSlice;
 import dev.slicewright.request.PlanningRules;
 import dev.slicewright.request.SliceRequest;
-import dev.slicewright.topology.Footprint;
 import dev.slicewright.topology.Shape;
 import dev.slicewright.topology.TpuTopology;
 import java.util.ArrayList;
@@ -63,6 +62,7 @@ final class PlaceEnumeration {
   private final long[] unitSlices; // that are moved or leave at least
   private final int[] tenantOf; // of each unit
   private int tenants;
+  private final int lost; // the level of disruption, or -1
   private long places;
   private boolean tooLarge;
   private long[] best; // as costs: less is better
@@ -88,6 +88,11 @@ final class PlaceEnumeration {
     this.unitOf = new int[groups];
     this.unitSlices = new long[groups];
     this.tenantOf = new int[groups];
+    int at = n - 1;
+    while (at >= 0 && levels.get(at).kind() != Level.Kind.DISRUPTION) {
+      at--;
+    }
+    this.lost = at;
     this.best = new long[n]; // nothing is placed, nothing goes
   }
 
@@ -177,8 +182,7 @@ final class PlaceEnumeration {
     for (int g = 0; g < unitOf.length; g++) {
       Standing.Group group = standing.groups.get(g);
       String gang = group.request().gang().orElse(null);
-      tenantOf[g] =
-          tenantIndex.computeIfAbsent(group.request().tenant(), t -> tenantIndex.size());
+      tenantOf[g] = tenantIndex.computeIfAbsent(group.request().tenant(), t -> tenantIndex.size());
       unitCost[g] = new long[n];
       if (group.permission().move()) {
         unitOf[g] = g;
@@ -243,7 +247,7 @@ final class PlaceEnumeration {
       }
       TpuTopology t = pod.topology();
       List<Shape> options = rooms.options(request, t);
-      int[][] inside = null;
+      int[] inside = null;
       for (int rank = 0; rank < options.size() && !tooLarge; rank++) {
         Shape shape = options.get(rank);
         if (!t.isLegal(shape)) {
@@ -258,7 +262,7 @@ final class PlaceEnumeration {
           cubes(t, room.cubesFor(request, shape), t.cubesOf(shape), inside, own);
         } else {
           Sum sum = new Sum(own);
-          int[][] on = inside;
+          int[] on = inside;
           room.forEachPlace(request, shape, place -> sum.weigh(t.cells(place), on));
         }
       }
@@ -276,16 +280,15 @@ final class PlaceEnumeration {
             case PRICE ->
                 Math.multiplyExact(
                     shape.chips(),
-                    cost.pricePerChipHourMicros(
-                        pod.id(), pod.topology().accelerator().name()));
+                    cost.pricePerChipHourMicros(pod.id(), pod.topology().accelerator().name()));
             case KEPT, DISRUPTION, NEW_HOSTS -> 0;
           };
     }
     return own;
   }
 
-  /** By cell: the running requests on it, none or one (or CLOSED). */
-  private int[][] inside(Pod pod) {
+  /** By cell: the running request on it, or NOBODY; CLOSED if it cannot go. */
+  private int[] inside(Pod pod) {
     int[] unit = new int[pod.topology().cellCount()];
     Arrays.fill(unit, NOBODY);
     for (int g = 0; g < unitOf.length; g++) {
@@ -297,7 +300,7 @@ final class PlaceEnumeration {
         }
       }
     }
-    return new int[][] {unit};
+    return unit;
   }
 
   /** Adds up places, one after the other. */
@@ -312,14 +315,12 @@ final class PlaceEnumeration {
       this.own = own;
     }
 
-    void weigh(int[] cells, int[][] inside) {
+    void weigh(int[] cells, int[] unit) {
       places++;
       stamp++;
       System.arraycopy(own, 0, sum, 0, n);
-      int[] unit = inside[0];
       long slices = 0;
       long touched = 0;
-      long seconds = 0;
       for (int cell : cells) {
         int u = unit[cell];
         if (u == NOBODY) {
@@ -332,9 +333,8 @@ final class PlaceEnumeration {
           continue;
         }
         seen[u] = stamp;
-        for (int l = 0; l < n; l++) {
-          sum[l] = Math.addExact(sum[l], unitCost[u][l]);
-          seconds += levels.get(l).kind() == Level.Kind.DISRUPTION ? unitCost[u][l] : 0;
+        if (!add(unitCost[u])) {
+          return;
         }
         slices += unitSlices[u];
         if (seenTenant[tenantOf[u]] != stamp) {
@@ -345,10 +345,24 @@ final class PlaceEnumeration {
       PlanningRules.DisruptionBudget budget = rules.disruption();
       if (slices <= budget.slices()
           && touched <= budget.tenants()
-          && seconds <= budget.chipSeconds()
+          && (lost < 0 || sum[lost] <= budget.chipSeconds())
           && compare(sum, best) < 0) {
         best = sum.clone();
       }
+    }
+
+    /** Adds; false as soon as the sum, which only grows, is worse than the best. */
+    private boolean add(long[] more) {
+      boolean level = true;
+      boolean worse = false;
+      for (int l = 0; l < n; l++) {
+        sum[l] = Math.addExact(sum[l], more[l]);
+        if (level && sum[l] != best[l]) {
+          level = false;
+          worse = sum[l] > best[l];
+        }
+      }
+      return !worse;
     }
   }
 
@@ -374,12 +388,12 @@ final class PlaceEnumeration {
     }
   }
 
-  private void cubes(TpuTopology t, boolean[] usable, int count, int[][] inside, long[] own) {
+  private void cubes(TpuTopology t, boolean[] usable, int count, int[] inside, long[] own) {
     int size = t.hostsPerCube();
     Map<List<Integer>, Alike> alike = new TreeMap<>(PlaceEnumeration::order);
     int open = 0;
     for (int c = 0; c < usable.length; c++) {
-      List<Integer> units = usable[c] ? on(inside[0], c * size, size) : null;
+      List<Integer> units = usable[c] ? on(inside, c * size, size) : null;
       if (units != null) {
         open++;
         alike.computeIfAbsent(units, Alike::new).cubes++;
@@ -503,8 +517,7 @@ final class PlaceEnumeration {
     }
   }
 
-  private long[] @Nullable [] join(
-      long[] @Nullable [] a, long[] @Nullable [] b, int count) {
+  private long[] @Nullable [] join(long[] @Nullable [] a, long[] @Nullable [] b, int count) {
     long[] @Nullable [] out = new long[count + 1][];
     for (int i = 0; i <= count; i++) {
       long[] one = a[i];

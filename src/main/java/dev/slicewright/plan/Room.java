@@ -317,8 +317,7 @@ final class Room {
     }
   }
 
-  private void forEachBoxInCube(
-      SliceRequest request, Shape shape, Consumer<Footprint> action) {
+  private void forEachBoxInCube(SliceRequest request, Shape shape, Consumer<Footprint> action) {
     Shape tile = topology.hostTile();
     for (Shape e : turns(request, shape)) {
       if (topology.alignment(e).isEmpty()) {
@@ -329,8 +328,7 @@ final class Room {
         for (int z = 0; z + e.z() <= 4; z += tile.z()) {
           for (int y = 0; y + e.y() <= 4; y += tile.y()) {
             for (int x = 0; x + e.x() <= 4; x += tile.x()) {
-              action.accept(
-                  new Footprint.Box(new Chip(at.x() + x, at.y() + y, at.z() + z), e));
+              action.accept(new Footprint.Box(new Chip(at.x() + x, at.y() + y, at.z() + z), e));
             }
           }
         }

@@ -62,7 +62,13 @@ final class Completion {
     }
     this.search =
         new PlacementSearch(
-            in.pods, open, limits(in, from), in.priorities.length, in.rules.now(), seed, in.credits);
+            in.pods,
+            open,
+            limits(in, from),
+            in.priorities.length,
+            in.rules.now(),
+            seed,
+            in.credits);
     this.out =
         new Solution(
             new ArrayList<>(from.placed()),

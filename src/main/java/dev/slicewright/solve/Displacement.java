@@ -69,14 +69,15 @@ final class Displacement {
   private final int[][] members; // by unit: the free requests that go together
   private final int[] unitOf; // by free request
   private final int[] active; // levels at which units cost something
-  private final int @Nullable [][] unitAt; // by pod and cell, made when first asked
+  private final int[] @Nullable [] unitAt; // by pod and cell, made when first asked
+  private final int[] @Nullable [] freeAt; // by pod and cell, made when first asked
   private final Map<Integer, PodSpace> cleared = new HashMap<>();
   private final Map<List<Integer>, Places> placesOf = new HashMap<>(); // by pod and want
   private long cellsKept;
 
   // The state: who is placed where, and how many of their footprints lie on each unit.
   private final int[] touch;
-  private final int @Nullable [][] placedAt; // by pod and cell: demand + 1
+  private final int[] @Nullable [] placedAt; // by pod and cell: demand + 1
   private final @Nullable Way[] held; // by demand
   private final long[] sum; // the cost of it all, level by level: less is better
   private final List<int[]> groups; // demands that are placed together or not at all
@@ -156,6 +157,7 @@ final class Displacement {
     }
     this.active = Arrays.copyOf(levels, count);
     this.unitAt = new int[in.pods.size()][];
+    this.freeAt = new int[in.pods.size()][];
     this.placedAt = new int[in.pods.size()][];
     this.touch = new int[members.length];
     this.seen = new int[members.length];
@@ -267,8 +269,17 @@ final class Displacement {
    * @return null if there is none
    */
   @Nullable Solution one(BooleanSupplier stop) {
-    List<Way> ways = new ArrayList<>();
     Demand demand = in.demands.get(0);
+    if (!hopeful
+        && in.limits.isEmpty()
+        && in.rules.disruption().equals(DisruptionBudget.UNLIMITED)) {
+      Way way = cheapest(0);
+      held[0] = way;
+      Solution solution = way == null ? null : realised();
+      held[0] = null;
+      return solution;
+    }
+    List<Way> ways = new ArrayList<>();
     List<Choice> choices = demand.choices();
     for (int c = 0; c < choices.size(); c++) {
       for (int pod : choices.get(c).pods()) {
@@ -415,8 +426,7 @@ final class Displacement {
     for (int g : out) {
       Demand demand = in.demands.get(groups.get(g)[0]);
       key[g] =
-          demand.priorityIndex() * 1e9
-              - demand.sliceChips() * (0.4 + 1.2 * random.nextDouble());
+          demand.priorityIndex() * 1e9 - demand.sliceChips() * (0.4 + 1.2 * random.nextDouble());
     }
     out.sort(Comparator.<Integer>comparingDouble(g -> key[g]).thenComparingInt(g -> g));
     return out;
@@ -593,7 +603,8 @@ final class Displacement {
           demand,
           choice,
           pod,
-          spot -> best[0] = best[0] == null || compare(spot.cost, best[0].cost) < 0 ? spot : best[0]);
+          spot ->
+              best[0] = best[0] == null || compare(spot.cost, best[0].cost) < 0 ? spot : best[0]);
       return best[0];
     }
     Places places = places(demand, choice, pod);
@@ -604,16 +615,12 @@ final class Displacement {
     long[] least = than == null ? null : than.cost;
     int bestAt = -1;
     int ties = 1;
-    int first = active.length == 0 ? -1 : active[0];
     for (int i = 0; i < places.footprints.size(); i++) {
       if (blink > 0 && random.nextDouble() < blink) {
         continue;
       }
       int[] cells = cells(places, i, pod);
       System.arraycopy(own, 0, sums, 0, n);
-      long most = least != null && first >= 0 && sameBefore(own, least, first)
-          ? least[first]
-          : Long.MAX_VALUE;
       boolean fits = true;
       stamp++;
       for (int cell : cells) {
@@ -637,8 +644,8 @@ final class Displacement {
         for (int l : active) {
           sums[l] += cost[l];
         }
-        if (sums[first] > most) {
-          fits = false;
+        if (least != null && isWorse(sums, least)) {
+          fits = false; // and could only grow
           break;
         }
       }
@@ -659,13 +666,13 @@ final class Displacement {
         : new Spot(pod, places.footprints.get(bestAt), cells(places, bestAt, pod), least);
   }
 
-  private static boolean sameBefore(long[] a, long[] b, int end) {
-    for (int l = 0; l < end; l++) {
+  private static boolean isWorse(long[] a, long[] b) {
+    for (int l = 0; l < a.length; l++) {
       if (a[l] != b[l]) {
-        return false;
+        return a[l] > b[l];
       }
     }
-    return true;
+    return false;
   }
 
   // ---------------------------------------------------------------- places
@@ -723,9 +730,7 @@ final class Displacement {
 
   private int[] cells(Places places, int i, int pod) {
     int[] cells = places.cells.get(i);
-    return cells != null
-        ? cells
-        : in.pods.get(pod).topology().cells(places.footprints.get(i));
+    return cells != null ? cells : in.pods.get(pod).topology().cells(places.footprints.get(i));
   }
 
   /** Lists the places of one slice with their costs; of a slice of whole cubes only the best. */
@@ -768,6 +773,101 @@ final class Displacement {
       }
     }
     return true;
+  }
+
+  // ---------------------------------------------------------------- prices
+
+  /** A place, and the sum of the prices of its cells. */
+  record Cheapest(double price, int pod, int[] cells) {}
+
+  /** By cell: the free request that runs there, or -1. */
+  int[] freeAt(int pod) {
+    int[] at = freeAt[pod];
+    if (at == null) {
+      at = new int[in.pods.get(pod).topology().cellCount()];
+      Arrays.fill(at, NOBODY);
+      freeAt[pod] = at;
+      for (int f = 0; f < unitOf.length; f++) {
+        for (RunningSlice slice : in.free.get(f).slices()) {
+          if (in.podOf(slice.pod()) == pod) {
+            for (int cell : in.pods.get(pod).topology().cells(slice.footprint())) {
+              at[cell] = f;
+            }
+          }
+        }
+      }
+    }
+    return at;
+  }
+
+  /** What is lost by level if a free request leaves. */
+  long[] lost(Instance.Free free) {
+    long[] lost = new long[n];
+    cost(free, lost);
+    return lost;
+  }
+
+  /** The place of a slice of a demand whose cells have the least sum of prices. */
+  @Nullable Cheapest cheapest(Demand demand, double[] @Nullable [] prices) {
+    Cheapest best = null;
+    for (int c = 0; c < demand.choices().size(); c++) {
+      for (int pod : demand.choices().get(c).pods()) {
+        double[] own = prices[pod];
+        Places places = places(demand, c, pod);
+        if (own == null || places.footprints.isEmpty()) {
+          continue;
+        }
+        int cubes = in.pods.get(pod).topology().cubesOf(demand.choices().get(c).shape());
+        if (cubes > 0) {
+          best = cheaper(best, cheapestCubes(places, pod, cubes, own));
+          continue;
+        }
+        double least = best == null ? Double.POSITIVE_INFINITY : best.price();
+        int at = -1;
+        for (int i = 0; i < places.footprints.size(); i++) {
+          double sum = 0;
+          for (int cell : cells(places, i, pod)) {
+            sum += own[cell];
+          }
+          if (sum < least) {
+            least = sum;
+            at = i;
+          }
+        }
+        best = at < 0 ? best : new Cheapest(least, pod, cells(places, at, pod));
+      }
+    }
+    return best;
+  }
+
+  private static @Nullable Cheapest cheaper(@Nullable Cheapest a, @Nullable Cheapest b) {
+    return a == null || b != null && b.price() < a.price() ? b : a;
+  }
+
+  private @Nullable Cheapest cheapestCubes(Places places, int pod, int count, double[] prices) {
+    int n0 = places.footprints.size();
+    if (n0 < count) {
+      return null;
+    }
+    double[] sum = new double[n0];
+    Integer[] order = new Integer[n0];
+    for (int i = 0; i < n0; i++) {
+      order[i] = i;
+      for (int cell : cells(places, i, pod)) {
+        sum[i] += prices[cell];
+      }
+    }
+    Arrays.sort(order, Comparator.<Integer>comparingDouble(i -> sum[i]));
+    double price = 0;
+    int[] all = {};
+    for (int k = 0; k < count; k++) {
+      price += sum[order[k]];
+      int[] more = cells(places, order[k], pod);
+      int old = all.length;
+      all = Arrays.copyOf(all, old + more.length);
+      System.arraycopy(more, 0, all, old, more.length);
+    }
+    return new Cheapest(price, pod, all);
   }
 
   // ---------------------------------------------------------------- whole cubes
@@ -887,7 +987,8 @@ final class Displacement {
   private List<Clearing> clearings(List<Cube> part, int count) {
     List<Cube> sorted = new ArrayList<>(part);
     sorted.sort((a, b) -> compare(a.alone, b.alone));
-    List<Integer> shared = part.stream().flatMap(c -> c.shared.stream()).distinct().sorted().toList();
+    List<Integer> shared =
+        part.stream().flatMap(c -> c.shared.stream()).distinct().sorted().toList();
     List<Clearing> best = new ArrayList<>();
     if (shared.size() <= MOST_SHARED) {
       for (int set = 0; set < 1 << shared.size(); set++) {

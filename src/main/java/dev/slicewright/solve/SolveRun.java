@@ -290,18 +290,63 @@ final class SolveRun {
         fast
             ? Long.MAX_VALUE
             : Math.max(50, (long) (budget.deadline().toMillis() * DISPLACEMENTS_PER_MILLI));
-    Stop own =
-        fast ? new Stop(stop.token(), System.nanoTime() + stop.remainingNanos() / 10 * 6) : stop;
-    d.improve(
-        rounds,
-        own,
-        better -> {
-          if (offer(better.realised())) {
-            tell();
-          }
-        });
+    long share =
+        Math.min(stop.remainingNanos() / 10 * (planner.hasFormulations() ? 8 : 9), 3_000_000_000L);
+    Stop own = fast ? new Stop(stop.token(), System.nanoTime() + share) : stop;
+    int level = firstOpen();
+    boolean prices = level >= 0 && VictimPrices.applies(in, level);
+    int extra = prices && fast ? planner.acquireWorkers(Math.min(1, budget.workers() - 1)) : 0;
+    AtomicReference<@Nullable VictimPrices> made = new AtomicReference<>();
+    Thread beside =
+        new Thread(
+            () -> {
+              VictimPrices p = new VictimPrices(in, level, budget.seed());
+              p.improve(Integer.MAX_VALUE, own);
+              made.set(p);
+            },
+            "slicewright-prices");
+    beside.setDaemon(true);
+    if (extra > 0) {
+      beside.start();
+    }
+    try {
+      d.improve(
+          rounds,
+          own,
+          better -> {
+            if (offer(better.realised())) {
+              tell();
+            }
+          });
+    } finally {
+      if (extra > 0) {
+        join(beside);
+        planner.releaseWorkers(extra);
+      }
+    }
+    VictimPrices found = made.get();
+    if (found == null && prices && !stop.getAsBoolean()) {
+      found = new VictimPrices(in, level, budget.seed());
+      found.improve((int) Math.min(PRICE_STEPS, rounds), stop);
+    }
+    if (found != null) {
+      bounds.offer(level, found.certificate(), values);
+    }
     phase("displace", since, in.free.size());
     bound();
+  }
+
+  /** Steps of prices where runs must repeat, or there is one worker. */
+  private static final long PRICE_STEPS = 150;
+
+  /** The first level that is not proved, or -1. */
+  private int firstOpen() {
+    for (int l = 0; l < proved.length; l++) {
+      if (refresh(l).value() != values[l]) {
+        return l;
+      }
+    }
+    return -1;
   }
 
   private long roundLimit() {
@@ -891,7 +936,9 @@ final class SolveRun {
   }
 
   private Plan finish(Solution first) {
-    if (!in.free.isEmpty() && Set.of("search", "displacement").containsAll(engines) && !provedAll()) {
+    if (!in.free.isEmpty()
+        && Set.of("search", "displacement").containsAll(engines)
+        && !provedAll()) {
       note(
           "No formulation took part: what moves or leaves was chosen by search alone, and room is"
               + " made only where something wanted is to go.");
