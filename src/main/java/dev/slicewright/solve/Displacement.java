@@ -13,6 +13,8 @@ import dev.slicewright.search.PlacementSearch;
 import dev.slicewright.search.PodSpace;
 import dev.slicewright.topology.CubeId;
 import dev.slicewright.topology.Footprint;
+import dev.slicewright.topology.Shape;
+import dev.slicewright.topology.Slicing;
 import dev.slicewright.topology.TpuTopology;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -325,6 +327,19 @@ final class Displacement {
   }
 
   // ---------------------------------------------------------------- many
+
+  /** How many places all demands have in all, one slice each. */
+  long candidates() {
+    long sum = 0;
+    for (Demand demand : in.demands) {
+      for (int c = 0; c < demand.choices().size(); c++) {
+        for (int pod : demand.choices().get(c).pods()) {
+          sum += places(demand, c, pod).footprints.size();
+        }
+      }
+    }
+    return sum;
+  }
 
   /** Places what it can, one after the other. */
   void construct(BooleanSupplier stop) {
@@ -824,11 +839,9 @@ final class Displacement {
         }
         double least = best == null ? Double.POSITIVE_INFINITY : best.price();
         int at = -1;
-        for (int i = 0; i < places.footprints.size(); i++) {
-          double sum = 0;
-          for (int cell : cells(places, i, pod)) {
-            sum += own[cell];
-          }
+        double[] sums = sums(places, pod, own);
+        for (int i = 0; i < sums.length; i++) {
+          double sum = sums[i];
           if (sum < least) {
             least = sum;
             at = i;
@@ -838,6 +851,63 @@ final class Displacement {
       }
     }
     return best;
+  }
+
+  /** The sum of the prices of each place. */
+  private double[] sums(Places places, int pod, double[] prices) {
+    double[] sums = new double[places.footprints.size()];
+    TpuTopology t = in.pods.get(pod).topology();
+    if (!(t.slicing() instanceof Slicing.TorusBoxes)) {
+      for (int i = 0; i < sums.length; i++) {
+        for (int cell : cells(places, i, pod)) {
+          sums[i] += prices[cell];
+        }
+      }
+      return sums;
+    }
+    // Boxes on a grid: windows that slide along one axis after the other.
+    Shape grid = t.cellGrid();
+    Shape tile = t.cellTile();
+    Shape last = null;
+    double[] windows = prices;
+    for (int i = 0; i < sums.length; i++) {
+      Footprint.Box box = (Footprint.Box) places.footprints.get(i);
+      Shape e = box.extents();
+      if (!e.equals(last)) {
+        last = e;
+        int x = Math.max(1, e.x() / tile.x());
+        int y = Math.max(1, e.y() / tile.y());
+        int z = Math.max(1, e.z() / tile.z());
+        windows = slide(prices, grid.x(), 1, x);
+        windows = slide(windows, grid.y(), grid.x(), y);
+        windows = slide(windows, grid.z(), grid.x() * grid.y(), z);
+      }
+      sums[i] = windows[t.cellOf(box.origin())];
+    }
+    return sums;
+  }
+
+  /** By cell: the sum of it and its followers along one axis, wrapping round. */
+  private static double[] slide(double[] of, int size, int apart, int length) {
+    if (length == 1) {
+      return of;
+    }
+    double[] out = new double[of.length];
+    int block = size * apart;
+    for (int base = 0; base < of.length; base += block) {
+      for (int j = base; j < base + apart; j++) {
+        double sum = 0;
+        for (int k = 0; k < length; k++) {
+          sum += of[j + k * apart];
+        }
+        for (int i = 0; i < size; i++) {
+          out[j + i * apart] = sum;
+          int enters = i + length < size ? i + length : i + length - size;
+          sum += of[j + enters * apart] - of[j + i * apart];
+        }
+      }
+    }
+    return out;
   }
 
   private static @Nullable Cheapest cheaper(@Nullable Cheapest a, @Nullable Cheapest b) {

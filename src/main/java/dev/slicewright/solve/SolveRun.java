@@ -296,15 +296,9 @@ final class SolveRun {
     int level = firstOpen();
     boolean prices = level >= 0 && VictimPrices.applies(in, level);
     int extra = prices && fast ? planner.acquireWorkers(Math.min(1, budget.workers() - 1)) : 0;
-    AtomicReference<@Nullable VictimPrices> made = new AtomicReference<>();
+    long[] held = values;
     Thread beside =
-        new Thread(
-            () -> {
-              VictimPrices p = new VictimPrices(in, level, budget.seed());
-              p.improve(Integer.MAX_VALUE, own);
-              made.set(p);
-            },
-            "slicewright-prices");
+        new Thread(() -> prices(level, held, Integer.MAX_VALUE, own), "slicewright-prices");
     beside.setDaemon(true);
     if (extra > 0) {
       beside.start();
@@ -324,17 +318,42 @@ final class SolveRun {
         planner.releaseWorkers(extra);
       }
     }
-    VictimPrices found = made.get();
-    if (found == null && prices && !stop.getAsBoolean()) {
-      found = new VictimPrices(in, level, budget.seed());
-      found.improve((int) Math.min(PRICE_STEPS, rounds), stop);
-    }
-    if (found != null) {
-      bounds.offer(level, found.certificate(), values);
+    if (extra == 0 && prices) {
+      prices(level, values, (int) Math.min(PRICE_STEPS, rounds), stop);
     }
     phase("displace", since, in.free.size());
     bound();
   }
+
+  /** Proves what it can of the values held, level by level, by prices on cells. */
+  private void prices(int from, long[] held, int steps, BooleanSupplier own) {
+    try {
+      int left = steps;
+      for (int l = from; l < held.length && left > 0 && VictimPrices.applies(in, l); l++) {
+        if (bounds.bound(l, held).value() == held[l]) {
+          continue;
+        }
+        VictimPrices p = new VictimPrices(in, l, held, budget.seed());
+        long bound;
+        do {
+          int did = p.improve(Math.min(left, STEPS_A_TURN), own);
+          left -= Math.max(1, did);
+          bound = bounds.offer(l, p.certificate(), held);
+        } while (bound != held[l] && left > 0 && !own.getAsBoolean());
+        if (bound != held[l]) {
+          return;
+        }
+      }
+    } catch (ArithmeticException e) {
+      // Figures too large for prices: no bound.
+    }
+  }
+
+  /** Steps of prices after which it is seen what they prove. */
+  private static final int STEPS_A_TURN = 25;
+
+  /** The longest that displacing goes on. */
+  private static final long MOST_DISPLACEMENT_NANOS = 5_000_000_000L;
 
   /** Steps of prices where runs must repeat, or there is one worker. */
   private static final long PRICE_STEPS = 150;

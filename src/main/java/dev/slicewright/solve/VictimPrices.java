@@ -21,14 +21,21 @@ import org.jspecify.annotations.Nullable;
  * of its cheapest place. The sum of these is a lower bound of what is lost, whatever the spread
  * (weak duality of the candidates' linear program), and the spread is improved by subgradient steps
  * (N. Z. Shor, "Minimization Methods for Non-Differentiable Functions", 1985,
- * doi:10.1007/978-3-642-82118-9): cells that cheapest places take become dearer. What comes out is
+ * doi:10.1007/978-3-642-82118-9): cells that cheapest places take become dearer, by so much as
+ * would close the gap to the plan in hand (B. T. Polyak, 1969). What comes out is
  * a certificate; {@link Bounds#offer} computes what it proves exactly. A step costs O(cells of all
  * places of the wanted shapes). Only where nothing that runs may move.
  */
 final class VictimPrices {
 
-  /** What a chip that an earlier level keeps is worth here. */
+  /** What a chip that an earlier level keeps is worth here, where some of it is lost. */
   private static final double EARLIER = 4;
+
+  /** The same where none is lost: so much that none will be. */
+  private static final double SURE = 1_024;
+
+  /** The same for chip-seconds, whose figures are larger. */
+  private static final double SURE_SECONDS = 32;
 
   /** Demands that find the same places. */
   private record Alike(Demand demand, int slices) {}
@@ -45,14 +52,24 @@ final class VictimPrices {
   private final int[] pods;
   private double bestSum = Double.NEGATIVE_INFINITY;
   private double scale;
+  private double share = 1;
+  private int idle;
+  private final double target; // what is lost now
 
-  VictimPrices(Instance in, int level, long seed) {
+  private static final int PATIENCE = 8;
+
+  /**
+   * Prices for a level.
+   *
+   * @param values the values in hand, which the prices try to prove
+   */
+  VictimPrices(Instance in, int level, long[] values, long seed) {
     this.in = in;
     this.level = level;
     this.places = new Displacement(in, false, seed);
     Map<List<Object>, Alike> alike = new LinkedHashMap<>();
     for (Demand demand : in.demands) {
-      if (in.level(Level.Kind.PLACED, demand.request().priority()) < level) {
+      if (in.level(Level.Kind.PLACED, demand.request().priority()) <= level) {
         alike.merge(
             PlacementSearch.classKey(demand),
             new Alike(demand, demand.request().slices()),
@@ -61,7 +78,17 @@ final class VictimPrices {
     }
     this.wanted = List.copyOf(alike.values());
     this.earlier = new double[level + 1];
-    this.worth = worth();
+    long[] all = Values.of(in, Solution.nothing(in.demands.size()));
+    this.worth = worth(all, values);
+    double lost = 0;
+    for (Demand demand : in.demands) {
+      int at = in.level(Level.Kind.PLACED, demand.request().priority());
+      all[at] += gain(demand) * demand.request().slices();
+    }
+    for (int l = 0; l <= level; l++) {
+      lost += earlier[l] * Math.abs(all[l] - values[l]);
+    }
+    this.target = lost;
     this.pods =
         wanted.stream()
             .flatMap(w -> w.demand().choices().stream())
@@ -95,7 +122,9 @@ final class VictimPrices {
   /** Whether it says anything about a level of a problem. */
   static boolean applies(Instance in, int level) {
     Level.Kind kind = in.levels.get(level).kind();
-    return (kind == Level.Kind.KEPT || kind == Level.Kind.DISRUPTION)
+    return (kind == Level.Kind.KEPT
+            || kind == Level.Kind.PLACED
+            || kind == Level.Kind.DISRUPTION)
         && !Displacement.anyMayMove(in);
   }
 
@@ -103,7 +132,7 @@ final class VictimPrices {
     return in.pods.get(in.podOf(pod)).topology().chipsPerCell();
   }
 
-  private double[] worth() {
+  private double[] worth(long[] all, long[] values) {
     double[] sum = new double[in.free.size()];
     double dearest = 0;
     long[][] lost = new long[sum.length][];
@@ -116,10 +145,13 @@ final class VictimPrices {
       if (l == level) {
         earlier[l] = 1;
       } else if (in.levels.get(l).kind() == Level.Kind.KEPT) {
-        earlier[l] = Math.ceil(EARLIER * Math.max(1, dearest));
+        double sure = in.levels.get(level).kind() == Level.Kind.DISRUPTION ? SURE_SECONDS : SURE;
+        earlier[l] = Math.ceil((all[l] == values[l] ? sure : EARLIER) * Math.max(1, dearest));
+      } else if (in.levels.get(l).kind() == Level.Kind.PLACED) {
+        earlier[l] = 2 * Math.max(1, dearest); // and more, once prices are known
       }
       for (int f = 0; f < sum.length; f++) {
-        sum[f] += earlier[l] * lost[f][l];
+        sum[f] += earlier[l] * lost[f][l]; // nothing at levels of placed chips
       }
     }
     return sum;
@@ -133,12 +165,12 @@ final class VictimPrices {
   int improve(int steps, BooleanSupplier stop) {
     int done = 0;
     for (; done < steps && !stop.getAsBoolean(); done++) {
-      step(done);
+      step();
     }
     return done;
   }
 
-  private void step(int number) {
+  private void step() {
     double[] @Nullable [] up = new double[prices.length][];
     double sum = 0;
     double[] paid = new double[in.free.size()];
@@ -159,10 +191,16 @@ final class VictimPrices {
     for (Alike w : wanted) {
       Displacement.Cheapest c = places.cheapest(w.demand(), prices);
       if (c == null) {
+        sum += in.level(Level.Kind.PLACED, w.demand().request().priority()) == level
+            ? (double) w.slices() * gain(w.demand())
+            : 0;
         continue;
       }
-      sum += w.slices() * c.price();
-      for (int cell : c.cells()) {
+      // Unplaced it costs what it would earn, at the level itself; before, it is placed.
+      long gain = gain(w.demand());
+      boolean open = in.level(Level.Kind.PLACED, w.demand().request().priority()) == level;
+      sum += w.slices() * (open ? Math.min(c.price(), gain) : c.price());
+      for (int cell : open && c.price() >= gain ? new int[0] : c.cells()) {
         of(up, c.pod())[cell] += w.slices();
       }
     }
@@ -172,7 +210,13 @@ final class VictimPrices {
         best[pod] = of(prices, pod).clone();
       }
     }
-    double length = 0.3 * scale / (1 + number / 15.0);
+    if (sum >= bestSum) {
+      idle = 0;
+    } else if (++idle >= PATIENCE) {
+      idle = 0;
+      share *= 0.6;
+    }
+    double square = 0;
     for (int pod : pods) {
       double[] own = of(prices, pod);
       double[] way = of(slope, pod);
@@ -181,10 +225,25 @@ final class VictimPrices {
       for (int cell = 0; cell < own.length; cell++) {
         boolean full = free[cell] < 0 || paid[free[cell]] > worth[free[cell]] * (1 + 1e-9);
         double g = more[cell] - (full ? 1 : 0);
-        way[cell] = 0.6 * way[cell] + 0.4 * g;
+        way[cell] = 0.5 * way[cell] + 0.5 * g;
+        square += own[cell] > 0 || way[cell] > 0 ? way[cell] * way[cell] : 0;
+      }
+    }
+    if (square == 0) {
+      return;
+    }
+    double length = share * Math.max(target - sum, 1e-3 * scale) / square;
+    for (int pod : pods) {
+      double[] own = of(prices, pod);
+      double[] way = of(slope, pod);
+      for (int cell = 0; cell < own.length; cell++) {
         own[cell] = Math.max(0, own[cell] + length * way[cell]);
       }
     }
+  }
+
+  private static long gain(Demand demand) {
+    return demand.choices().stream().mapToLong(c -> c.gain()).max().orElse(0);
   }
 
   private static double[] of(double[] @Nullable [] all, int pod) {
