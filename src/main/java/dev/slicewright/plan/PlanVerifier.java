@@ -12,9 +12,9 @@ import java.util.Objects;
  * solver says. Immutable, safe to share.
  *
  * <p>Placements, values and every bound that is trivial, has certificates or rests on enumerated
- * places are derived anew. A
- * bound that rests on a {@link Proof.Agreement} cannot be: of it only the form is checked, so it is
- * worth as much as where the plan comes from. Reasons of unplaced requests are not checked.
+ * places are derived anew. A bound that rests on a {@link Proof.Agreement} cannot be: of it only
+ * the form is checked, so it is worth as much as where the plan comes from. Reasons of unplaced
+ * requests are not checked.
  */
 public final class PlanVerifier {
 

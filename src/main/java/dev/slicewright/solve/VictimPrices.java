@@ -22,9 +22,9 @@ import org.jspecify.annotations.Nullable;
  * (weak duality of the candidates' linear program), and the spread is improved by subgradient steps
  * (N. Z. Shor, "Minimization Methods for Non-Differentiable Functions", 1985,
  * doi:10.1007/978-3-642-82118-9): cells that cheapest places take become dearer, by so much as
- * would close the gap to the plan in hand (B. T. Polyak, 1969). What comes out is
- * a certificate; {@link Bounds#offer} computes what it proves exactly. A step costs O(cells of all
- * places of the wanted shapes). Only where nothing that runs may move.
+ * would close the gap to the plan in hand (B. T. Polyak, 1969). What comes out is a certificate;
+ * {@link Bounds#offer} computes what it proves exactly. A step costs O(cells of all places of the
+ * wanted shapes). Only where nothing that runs may move.
  */
 final class VictimPrices {
 
@@ -46,6 +46,7 @@ final class VictimPrices {
   private final List<Alike> wanted;
   private final double[] worth; // by free request
   private final double[] earlier; // weight of each level
+  private final boolean[] full; // levels at which all that is wanted is placed
   private final double[] @Nullable [] prices; // by pod and cell
   private final double[] @Nullable [] best;
   private final double[] @Nullable [] slope;
@@ -80,12 +81,14 @@ final class VictimPrices {
     this.earlier = new double[level + 1];
     long[] all = Values.of(in, Solution.nothing(in.demands.size()));
     this.worth = worth(all, values);
+    this.full = new boolean[level + 1];
     double lost = 0;
     for (Demand demand : in.demands) {
       int at = in.level(Level.Kind.PLACED, demand.request().priority());
       all[at] += gain(demand) * demand.request().slices();
     }
     for (int l = 0; l <= level; l++) {
+      full[l] = in.levels.get(l).kind() == Level.Kind.PLACED && all[l] == values[l];
       lost += earlier[l] * Math.abs(all[l] - values[l]);
     }
     this.target = lost;
@@ -122,9 +125,7 @@ final class VictimPrices {
   /** Whether it says anything about a level of a problem. */
   static boolean applies(Instance in, int level) {
     Level.Kind kind = in.levels.get(level).kind();
-    return (kind == Level.Kind.KEPT
-            || kind == Level.Kind.PLACED
-            || kind == Level.Kind.DISRUPTION)
+    return (kind == Level.Kind.KEPT || kind == Level.Kind.PLACED || kind == Level.Kind.DISRUPTION)
         && !Displacement.anyMayMove(in);
   }
 
@@ -148,7 +149,7 @@ final class VictimPrices {
         double sure = in.levels.get(level).kind() == Level.Kind.DISRUPTION ? SURE_SECONDS : SURE;
         earlier[l] = Math.ceil((all[l] == values[l] ? sure : EARLIER) * Math.max(1, dearest));
       } else if (in.levels.get(l).kind() == Level.Kind.PLACED) {
-        earlier[l] = 2 * Math.max(1, dearest); // and more, once prices are known
+        earlier[l] = Math.ceil(2 * Math.max(1, dearest)); // more where all is placed
       }
       for (int f = 0; f < sum.length; f++) {
         sum[f] += earlier[l] * lost[f][l]; // nothing at levels of placed chips
@@ -191,16 +192,14 @@ final class VictimPrices {
     for (Alike w : wanted) {
       Displacement.Cheapest c = places.cheapest(w.demand(), prices);
       if (c == null) {
-        sum += in.level(Level.Kind.PLACED, w.demand().request().priority()) == level
-            ? (double) w.slices() * gain(w.demand())
-            : 0;
+        double unplaced = unplaced(w);
+        sum += unplaced == Double.POSITIVE_INFINITY ? 0 : w.slices() * unplaced;
         continue;
       }
-      // Unplaced it costs what it would earn, at the level itself; before, it is placed.
-      long gain = gain(w.demand());
-      boolean open = in.level(Level.Kind.PLACED, w.demand().request().priority()) == level;
-      sum += w.slices() * (open ? Math.min(c.price(), gain) : c.price());
-      for (int cell : open && c.price() >= gain ? new int[0] : c.cells()) {
+      // Unplaced it costs what it would earn.
+      double unplaced = unplaced(w);
+      sum += w.slices() * Math.min(c.price(), unplaced);
+      for (int cell : c.price() >= unplaced ? new int[0] : c.cells()) {
         of(up, c.pod())[cell] += w.slices();
       }
     }
@@ -242,6 +241,12 @@ final class VictimPrices {
     }
   }
 
+  /** What a slice earns here; without limit where all of its priority is placed. */
+  private double unplaced(Alike w) {
+    int at = in.level(Level.Kind.PLACED, w.demand().request().priority());
+    return at < level && full[at] ? Double.POSITIVE_INFINITY : earlier[at] * gain(w.demand());
+  }
+
   private static long gain(Demand demand) {
     return demand.choices().stream().mapToLong(c -> c.gain()).max().orElse(0);
   }
@@ -271,7 +276,7 @@ final class VictimPrices {
     long[] q = new long[level];
     for (int l = 0; l < level; l++) {
       q[l] =
-          in.levels.get(l).kind() == Level.Kind.PLACED
+          in.levels.get(l).kind() == Level.Kind.PLACED && full[l]
               ? Math.multiplyExact((long) dearest + 2, Certificate.UNIT)
               : (long) earlier[l] * Certificate.UNIT;
     }
