@@ -30,6 +30,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
@@ -73,6 +74,7 @@ final class CertificateChecker implements BoundChecker {
   private final List<SliceRequest> kinds = new ArrayList<>(); // one request of each
   private final int[] kindOf; // by request
   private final long[] trivial; // by level
+  private final Fleet cordoned; // the fleet, what is drained cordoned
   private final int[] twins; // by pod: the first that is the same but for its name; -1 unknown
   private final Map<List<Object>, Integer> twinOf = new HashMap<>();
   private final BooleanSupplier stop;
@@ -164,6 +166,7 @@ final class CertificateChecker implements BoundChecker {
     this.stop = stop;
     this.goals = standing.goals;
     Fleet fleet = goals.cordoned(given);
+    this.cordoned = fleet;
     this.requests = goals.with(batch);
     this.rules = standing.rules;
     this.cost = cost;
@@ -297,6 +300,48 @@ final class CertificateChecker implements BoundChecker {
     return levels.get(tree.level()).kind().maximise()
         ? Math.max(below, above)
         : Math.min(below, above);
+  }
+
+  private boolean enumerated;
+  private @Nullable PlaceEnumeration enumeration; // made when first asked
+
+  private @Nullable PlaceEnumeration enumeration() {
+    if (!enumerated) {
+      enumerated = true;
+      enumeration =
+          PlaceEnumeration.of(
+              cordoned,
+              requests,
+              rules,
+              cost,
+              standing,
+              levels,
+              new PlaceEnumeration.Rooms() {
+                @Override
+                public Room of(int pod) {
+                  return room(pod);
+                }
+
+                @Override
+                public List<Shape> options(SliceRequest request, TpuTopology topology) {
+                  return CertificateChecker.this.options(request, topology);
+                }
+              });
+    }
+    return enumeration;
+  }
+
+  @Override
+  public OptionalLong enumeratedBound(int level, long[] values) {
+    Objects.checkIndex(level, levels.size());
+    PlaceEnumeration e = enumeration();
+    return e == null ? OptionalLong.empty() : OptionalLong.of(e.bound(level, values, trivial));
+  }
+
+  @Override
+  public long places() {
+    PlaceEnumeration e = enumeration();
+    return e == null ? 0 : e.places();
   }
 
   private long bound(Certificate certificate, Sum of, long[] values) {

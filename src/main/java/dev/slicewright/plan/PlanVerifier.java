@@ -12,9 +12,10 @@ import java.util.function.BooleanSupplier;
  * Checks a plan from topology, fleet, requests, rules and cost terms alone, never from what a
  * solver says. Immutable, safe to share.
  *
- * <p>Placements, values and every bound that is trivial or has certificates are derived anew. A
- * bound that rests on a {@link Proof.Agreement} cannot be: of it only the form is checked, so it is
- * worth as much as where the plan comes from. Reasons of unplaced requests are not checked.
+ * <p>Placements, values and every bound that is trivial, has certificates or rests on enumerated
+ * places are derived anew. A bound that rests on a {@link Proof.Agreement} cannot be: of it only
+ * the form is checked, so it is worth as much as where the plan comes from. Reasons of unplaced
+ * requests are not checked.
  */
 public final class PlanVerifier {
 

@@ -29,6 +29,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.OptionalInt;
+import java.util.OptionalLong;
 import java.util.Set;
 import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
@@ -887,6 +888,26 @@ final class Verification {
             || agreement.second().isEmpty()
             || agreement.first().equals(agreement.second())) {
           bad(path + ".proof", "an agreement needs two different solves: " + agreement);
+        }
+      } else if (level.proof() instanceof Proof.Enumerated enumerated) {
+        try {
+          if (checker == null) {
+            checker =
+                new CertificateChecker(fleet, requests, cost, standing, levels, () -> false);
+          }
+          OptionalLong proved = checker.enumeratedBound(i, values);
+          if (proved.isEmpty()) {
+            bad(path + ".proof", "enumerating places proves nothing here");
+          } else {
+            bound(path, level, proved.getAsLong(), "enumerating all places proves");
+            if (enumerated.places() != checker.places()) {
+              bad(
+                  path + ".proof",
+                  "expected " + checker.places() + " places, but was " + enumerated.places());
+            }
+          }
+        } catch (ArithmeticException e) {
+          bad(path + ".proof", "the sums over a place overflow a long");
         }
       } else {
         BranchTree tree =

@@ -1106,6 +1106,14 @@ final class SnapshotReader {
         problems.add(in.at("agreement"), "expected the names of two solves, and no certificate");
       }
     }
+    if (in.has("enumerated")) {
+      long places = in.whole("enumerated", 0, Long.MAX_VALUE);
+      if (proof instanceof Proof.Trivial) {
+        proof = new Proof.Enumerated(places);
+      } else {
+        problems.add(in.at("enumerated"), "expected no other proof beside it");
+      }
+    }
     in.end();
     return kind == null
         ? null

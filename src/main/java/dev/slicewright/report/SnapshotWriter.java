@@ -668,6 +668,8 @@ final class SnapshotWriter {
       out.with("branches", branches(branched.tree()));
     } else if (l.proof() instanceof Proof.Agreement agreement) {
       out.with("agreement", List.of(agreement.first(), agreement.second()));
+    } else if (l.proof() instanceof Proof.Enumerated enumerated) {
+      out.with("enumerated", enumerated.places());
     }
     return out;
   }

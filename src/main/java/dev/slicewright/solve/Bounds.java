@@ -27,6 +27,7 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.OptionalLong;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
@@ -130,7 +131,7 @@ final class Bounds {
 
   /** About how long the verifier will take to check one certificate of each level. */
   synchronized long verifyNanos() {
-    return checkerNanos + slowestNanos;
+    return checkerNanos + placesNanos + slowestNanos;
   }
 
   private void took(Known k, long nanos, long treeNanos) {
@@ -169,6 +170,10 @@ final class Bounds {
         k.best = cases;
       }
     }
+    if (k.best.value() != values[l] && mayEnumerate()) {
+      Bound places = enumerated(l, values);
+      k.best = isBetter(l, places, k.best) ? places : k.best;
+    }
     if (k.certificates == null && k.best.value() != values[l] && !stop.getAsBoolean()) {
       k.certificates = certificates(l);
     }
@@ -191,6 +196,35 @@ final class Bounds {
     }
     return k.best;
   }
+
+  /** Whether one slice is wanted and something may go for it. */
+  private boolean mayEnumerate() {
+    return !in.free.isEmpty()
+        && in.requests.size() == 1
+        && in.requests.get(0).slices() == 1
+        && (placesKnown || !stop.getAsBoolean());
+  }
+
+  private Bound enumerated(int l, long[] values) {
+    long since = System.nanoTime();
+    Bound out = trivial(in.levels.get(l));
+    try {
+      OptionalLong bound = checker().enumeratedBound(l, values);
+      if (bound.isPresent()) {
+        out = new Bound(bound.getAsLong(), new Proof.Enumerated(checker().places()));
+      }
+    } catch (ArithmeticException e) {
+      // Figures too large for them.
+    }
+    if (!placesKnown) {
+      placesKnown = true;
+      placesNanos = System.nanoTime() - since;
+    }
+    return out;
+  }
+
+  private boolean placesKnown;
+  private long placesNanos;
 
   /**
    * Takes a certificate that somebody else has found.

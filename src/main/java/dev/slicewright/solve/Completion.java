@@ -23,6 +23,7 @@ import dev.slicewright.topology.TpuTopology;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
@@ -44,7 +45,7 @@ final class Completion {
   private final PlacementSearch search;
   private final Solution out;
 
-  private Completion(Instance in, Solution from, long seed) {
+  private Completion(Instance in, Solution from, Set<SliceId> lifted, long seed) {
     this.in = in;
     this.from = from;
     List<Demand> open = new ArrayList<>(in.demands.size());
@@ -62,13 +63,19 @@ final class Completion {
     }
     this.search =
         new PlacementSearch(
-            in.pods, open, limits(), in.priorities.length, in.rules.now(), seed, in.credits);
+            in.pods,
+            open,
+            limits(in, from),
+            in.priorities.length,
+            in.rules.now(),
+            seed,
+            in.credits);
     this.out =
         new Solution(
             new ArrayList<>(from.placed()),
             new TreeMap<>(from.moved()),
             new TreeSet<>(from.evicted()));
-    occupy();
+    occupy(lifted);
   }
 
   /**
@@ -78,7 +85,7 @@ final class Completion {
    */
   static Solution of(
       Instance in, Solution from, boolean repairFirst, long seed, BooleanSupplier stop) {
-    Completion c = new Completion(in, from, seed);
+    Completion c = new Completion(in, from, Set.of(), seed);
     if (repairFirst) {
       c.repair(stop);
     }
@@ -108,7 +115,7 @@ final class Completion {
   }
 
   /** The room of every limit after the solution. */
-  private List<Limit> limits() {
+  static List<Limit> limits(Instance in, Solution from) {
     List<Limit> out = new ArrayList<>(in.limits.size());
     for (int l = 0; l < in.limits.size(); l++) {
       Limit limit = in.limits.get(l);
@@ -142,10 +149,12 @@ final class Completion {
   }
 
   /** Puts the solution into the search's pods. */
-  private void occupy() {
+  private void occupy(Set<SliceId> lifted) {
     for (Instance.Free free : in.free) {
       for (RunningSlice slice : free.slices()) {
-        if (from.evicted().contains(free.request().id()) || from.moved().containsKey(slice.id())) {
+        if (from.evicted().contains(free.request().id())
+            || from.moved().containsKey(slice.id())
+            || lifted.contains(slice.id())) {
           search.space(in.podOf(slice.pod())).setTaken(slice.footprint(), false);
         }
       }
@@ -243,8 +252,15 @@ final class Completion {
     if (slice.footprint() instanceof Footprint.Cubes cubes && swap(free, slice, cubes, home)) {
       return;
     }
-    PodSpace own = search.space(home);
-    own.setTaken(slice.footprint(), false);
+    search.space(home).setTaken(slice.footprint(), false);
+    if (!relocate(free, slice)) {
+      search.space(home).setTaken(slice.footprint(), true);
+    }
+  }
+
+  /** Finds a place for a slice whose own cells are given back already, and takes it. */
+  private boolean relocate(Instance.Free free, RunningSlice slice) {
+    int home = in.podOf(slice.pod());
     Spot best = null;
     int bestPod = -1;
     for (int p : pods(free, slice, home)) {
@@ -260,11 +276,123 @@ final class Completion {
       }
     }
     if (best == null) {
-      own.setTaken(slice.footprint(), true);
-      return;
+      return false;
     }
     search.space(bestPod).take(best);
     put(slice.id(), bestPod, slice.shape(), best.footprint());
+    return true;
+  }
+
+  // ---------------------------------------------------------------- displaced
+
+  /**
+   * A solution that places demands where something runs: what is in the way moves if it may and
+   * finds a place, the most important and largest first, and else leaves with its gang.
+   *
+   * @param placed where demands go
+   * @param hit the running requests in the way, each with its slices that are
+   * @return null if one can do neither
+   */
+  static @Nullable Solution displaced(
+      Instance in,
+      List<@Nullable Assignment> placed,
+      Map<Instance.Free, List<RunningSlice>> hit,
+      long seed) {
+    Solution from = Solution.of(placed);
+    Set<SliceId> lifted = new TreeSet<>();
+    List<Instance.Free> movers = new ArrayList<>();
+    for (Instance.Free free : hit.keySet()) {
+      if (!free.permission().move() || !in.keepsSpread(free)) {
+        if (!evict(in, free, from.evicted())) {
+          return null;
+        }
+      }
+    }
+    hit.forEach(
+        (free, slices) -> {
+          if (!from.evicted().contains(free.request().id())) {
+            movers.add(free);
+            slices.forEach(slice -> lifted.add(slice.id()));
+          }
+        });
+    if (movers.isEmpty()) {
+      return from;
+    }
+    movers.sort(
+        Comparator.comparingLong((Instance.Free f) -> f.request().priority())
+            .thenComparingLong(f -> f.slices().get(0).shape().chips())
+            .reversed()
+            .thenComparing(f -> f.request().id()));
+    Completion c = new Completion(in, from, lifted, seed);
+    for (Instance.Free free : movers) {
+      if (c.out.evicted().contains(free.request().id())) {
+        continue; // with its gang
+      }
+      for (RunningSlice slice : hit.getOrDefault(free, List.of())) {
+        boolean fine =
+            free.request().interconnect() != Interconnect.TWISTED || !slice.twist().isNone();
+        if (!fine || !c.relocate(free, slice)) {
+          if (!c.leave(free, lifted)) {
+            return null;
+          }
+          break;
+        }
+      }
+    }
+    return c.out;
+  }
+
+  /** Evicts a request that was to move, and its gang, and gives their room to others. */
+  private boolean leave(Instance.Free free, Set<SliceId> lifted) {
+    Set<String> before = new TreeSet<>(out.evicted());
+    if (!evict(in, free, out.evicted())) {
+      return false;
+    }
+    for (Instance.Free other : in.free) {
+      if (!out.evicted().contains(other.request().id()) || before.contains(other.request().id())) {
+        continue;
+      }
+      for (RunningSlice slice : other.slices()) {
+        Solution.Target to = out.moved().remove(slice.id());
+        if (to != null) {
+          search.space(to.pod()).setTaken(to.footprint(), false);
+        } else if (!lifted.contains(slice.id())) {
+          search.space(in.podOf(slice.pod())).setTaken(slice.footprint(), false);
+        }
+      }
+    }
+    return true;
+  }
+
+  /** Adds a request and its running gang to those evicted; false if one of them may not leave. */
+  private static boolean evict(Instance in, Instance.Free free, Set<String> evicted) {
+    String gang = free.request().gang().orElse(null);
+    if (gang == null) {
+      if (free.permission().evict()) {
+        evicted.add(free.request().id());
+      }
+      return free.permission().evict();
+    }
+    Set<String> all = new TreeSet<>();
+    for (RunningSlice slice : in.fleet.running()) {
+      if (!slice.leaving() && gang.equals(slice.request().gang().orElse(null))) {
+        all.add(slice.id().request());
+      }
+    }
+    for (Instance.Free other : in.free) {
+      if (other.permission().evict()) {
+        all.remove(other.request().id());
+      }
+    }
+    if (!all.isEmpty()) {
+      return false;
+    }
+    for (Instance.Free other : in.free) {
+      if (gang.equals(other.request().gang().orElse(null))) {
+        evicted.add(other.request().id());
+      }
+    }
+    return true;
   }
 
   /** Keeps the cubes that work, each in its place, and swaps the others. */

@@ -216,6 +216,9 @@ final class SolveEvent extends Event implements Profiling.Recording {
     if (proof instanceof Proof.Trivial) {
       return "trivial";
     }
+    if (proof instanceof Proof.Enumerated) {
+      return "enumeration";
+    }
     return proof instanceof Proof.Agreement ? "agreement" : "certificate";
   }
 

@@ -210,6 +210,7 @@ final class SolveRun {
       adopt(Completion.of(in, nothing, true, budget.seed(), stop));
     }
     phase("search", since, in.demands.size());
+    displace();
     bound();
     long most = startNanos + budget.deadline().toNanos() / 3 * 2;
     stop.bringForward(Math.max(most, stop.deadlineNanos() - bounds.verifyNanos()));
@@ -217,6 +218,10 @@ final class SolveRun {
       return;
     }
     tell();
+    improveDisplacement();
+    if (isDone() || stop.getAsBoolean()) {
+      return;
+    }
     running = search;
     ModelTranslation model = planner.hasFormulations() ? translation() : null;
     boolean small = model != null;
@@ -238,6 +243,136 @@ final class SolveRun {
       }
     }
     improve(search, rounds, own, small);
+  }
+
+  // ---------------------------------------------------------------- displacement
+
+  /** Rounds of displacement for each millisecond of the deadline, where runs must repeat. */
+  private static final double DISPLACEMENTS_PER_MILLI = 0.5;
+
+  private @Nullable Displacement displacement; // on which to go on
+
+  /** Lets what runs move or leave for what is not placed. */
+  private void displace() {
+    if (in.free.isEmpty() || best.placed().stream().noneMatch(Objects::isNull)) {
+      return;
+    }
+    long since = System.nanoTime();
+    engines.add("displacement");
+    boolean single = in.demands.size() == 1 && in.demands.get(0).request().slices() == 1;
+    boolean moves = Displacement.anyMayMove(in);
+    for (int hopeful = moves ? 1 : 0; hopeful >= 0 && !stop.getAsBoolean(); hopeful--) {
+      Displacement d = new Displacement(in, hopeful == 1, budget.seed());
+      if (single) {
+        offer(d.one(stop));
+      } else {
+        d.construct(stop);
+        offer(d.realised());
+        displacement = d; // the last goes on: what it counts on is sure
+      }
+    }
+    phase("displace", since, in.free.size());
+  }
+
+  private boolean offer(@Nullable Solution solution) {
+    if (solution == null) {
+      return false;
+    }
+    boolean better = adopt(solution);
+    if (repairs || best.placed().contains(null)) {
+      better |= adopt(Completion.of(in, solution, true, budget.seed(), stop));
+    }
+    return better;
+  }
+
+  /** Goes on displacing, where many are wanted. */
+  private void improveDisplacement() {
+    Displacement d = displacement;
+    if (d == null) {
+      return;
+    }
+    long since = System.nanoTime();
+    boolean fast = budget.mode() == SolveBudget.Mode.FAST;
+    long rounds =
+        fast
+            ? Long.MAX_VALUE
+            : Math.max(50, (long) (budget.deadline().toMillis() * DISPLACEMENTS_PER_MILLI));
+    long share =
+        Math.min(stop.remainingNanos() / 10 * (planner.hasFormulations() ? 8 : 9), 3_000_000_000L);
+    Stop own = fast ? new Stop(stop.token(), System.nanoTime() + share) : stop;
+    int level = firstOpen();
+    boolean prices = level >= 0 && VictimPrices.applies(in, level);
+    int extra = prices && fast ? planner.acquireWorkers(Math.min(1, budget.workers() - 1)) : 0;
+    long[] held = values;
+    Thread beside =
+        new Thread(() -> prices(level, held, Integer.MAX_VALUE, own), "slicewright-prices");
+    beside.setDaemon(true);
+    if (extra > 0) {
+      beside.start();
+    }
+    try {
+      d.improve(
+          rounds,
+          own,
+          better -> {
+            if (offer(better.realised())) {
+              tell();
+            }
+          });
+    } finally {
+      if (extra > 0) {
+        join(beside);
+        planner.releaseWorkers(extra);
+      }
+    }
+    if (extra == 0 && prices) {
+      prices(level, values, (int) Math.min(PRICE_STEPS, rounds), stop);
+    }
+    phase("displace", since, in.free.size());
+    bound();
+  }
+
+  /** Proves what it can of the values held, level by level, by prices on cells. */
+  private void prices(int from, long[] held, int steps, BooleanSupplier own) {
+    try {
+      int left = steps;
+      for (int l = from; l < held.length && left > 0 && VictimPrices.applies(in, l); l++) {
+        if (bounds.bound(l, held).value() == held[l]) {
+          continue;
+        }
+        VictimPrices p = new VictimPrices(in, l, held, budget.seed());
+        long bound;
+        do {
+          int did = p.improve(Math.min(left, STEPS_A_TURN), own);
+          left -= Math.max(1, did);
+          bound = bounds.offer(l, p.certificate(), held);
+        } while (bound != held[l] && left > 0 && !own.getAsBoolean());
+        if (bound != held[l]) {
+          return;
+        }
+      }
+    } catch (ArithmeticException e) {
+      // Figures too large for prices: no bound.
+    }
+  }
+
+  /** Steps of prices after which it is seen what they prove. */
+  private static final int STEPS_A_TURN = 25;
+
+  /** The longest that displacing goes on. */
+  private static final long MOST_DISPLACEMENT_NANOS = 5_000_000_000L;
+
+  /** Steps of prices where runs must repeat, or there is one worker. */
+  private static final long PRICE_STEPS = 150;
+
+  /** The first level that is not proved, or -1. */
+  private int firstOpen() {
+    for (int l = 0; l < proved.length; l++) {
+      if (refresh(l).value() != values[l]) {
+        return l;
+      }
+    }
+    return -1;
   }
 
   private long roundLimit() {
@@ -829,10 +964,12 @@ final class SolveRun {
   }
 
   private Plan finish(Solution first) {
-    if (!in.free.isEmpty() && engines.size() < 2 && !provedAll()) {
+    if (!in.free.isEmpty()
+        && Set.of("search", "displacement").containsAll(engines)
+        && !provedAll()) {
       note(
-          "No formulation took part, so but for leaving failed and drained parts neither moves nor"
-              + " evictions were weighed.");
+          "No formulation took part: what moves or leaves was chosen by search alone, and room is"
+              + " made only where something wanted is to go.");
     }
     StopReason reason = stopReason();
     if (reason == StopReason.DEADLINE && budget.mode() != SolveBudget.Mode.FAST) {

@@ -116,8 +116,9 @@ public final class RandomPlans {
       long value = random.nextLong(1_000_000);
       int n = levels.size();
       Proof proof =
-          switch (random.nextInt(4)) {
+          switch (random.nextInt(5)) {
             case 0 -> new Proof.Trivial();
+            case 3 -> new Proof.Enumerated(random.nextInt(10_000));
             case 1 -> new Proof.Agreement("one", "two");
             case 2 -> new Proof.Branched(tree(n, pods, random, 3, new ArrayList<>()));
             default -> new Proof.Certified(certificate(n, pods, random));
