@@ -49,6 +49,7 @@ import java.util.Comparator;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
@@ -190,6 +191,11 @@ final class SolveRun {
     values = Values.of(in, solution);
     engines.add(engine);
     bound();
+    if (gap() != 0) {
+      note(
+          "The plan is imported: what the solver that found it proved is not taken, so the gap is to"
+              + " a bound of our own.");
+    }
     Plan plan = build(solution, stopReason(), score(), true);
     Problems problems = new Problems();
     verify(plan).forEach(v -> problems.add(v.path(), v.message()));
@@ -974,6 +980,14 @@ final class SolveRun {
     StopReason reason = stopReason();
     if (reason == StopReason.DEADLINE && budget.mode() != SolveBudget.Mode.FAST) {
       note("The deadline cut in, so a second run may give another plan.");
+    } else if (reason == StopReason.LIMIT) {
+      note(
+          String.format(
+              Locale.ROOT,
+              "The search did all %,d rounds that a deadline of %,d ms stands for where runs must"
+                  + " repeat; a longer deadline has more.",
+              roundLimit(),
+              budget.deadline().toMillis()));
     }
     List<Solution> tries = new ArrayList<>(List.of(best));
     if (first != best) {
