@@ -282,9 +282,11 @@ final class PlaceEnumeration {
             case PLACED, ROOM -> -standing.goals.gain(request, shape);
             case SHAPE_RANK -> phantom ? 0 : Math.multiplyExact(shape.chips(), (long) rank);
             case PRICE ->
-                phantom ? 0 : Math.multiplyExact(
-                    shape.chips(),
-                    cost.pricePerChipHourMicros(pod.id(), pod.topology().accelerator().name()));
+                phantom
+                    ? 0
+                    : Math.multiplyExact(
+                        shape.chips(),
+                        cost.pricePerChipHourMicros(pod.id(), pod.topology().accelerator().name()));
             case KEPT, DRAIN, DISRUPTION, NEW_HOSTS -> 0;
           };
     }

@@ -892,8 +892,7 @@ final class Verification {
       } else if (level.proof() instanceof Proof.Enumerated enumerated) {
         try {
           if (checker == null) {
-            checker =
-                new CertificateChecker(fleet, requests, cost, standing, levels, () -> false);
+            checker = new CertificateChecker(fleet, requests, cost, standing, levels, () -> false);
           }
           OptionalLong proved = checker.enumeratedBound(i, values);
           if (proved.isEmpty()) {

@@ -2,7 +2,6 @@ package dev.slicewright.solve;
 
 import dev.slicewright.fleet.RunningSlice;
 import dev.slicewright.plan.Level;
-import dev.slicewright.plan.ObjectiveLevels;
 import dev.slicewright.request.PlanningRules.DisruptionBudget;
 import dev.slicewright.request.RoomGoal;
 import dev.slicewright.request.Spread;
