@@ -876,7 +876,7 @@ final class Displacement {
     for (int i = 0; i < sums.length; i++) {
       Footprint.Box box = (Footprint.Box) places.footprints.get(i);
       Shape e = box.extents();
-      if (!e.equals(last)) {
+      if (last == null || !e.equals(last)) {
         last = e;
         int x = Math.max(1, e.x() / tile.x());
         int y = Math.max(1, e.y() / tile.y());

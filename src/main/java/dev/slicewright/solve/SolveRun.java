@@ -260,12 +260,12 @@ final class SolveRun {
 
   /** Lets what runs move or leave for what is not placed. */
   private void displace() {
-    if (in.free.isEmpty() || best.placed().stream().noneMatch(Objects::isNull)) {
+    boolean single = in.demands.size() == 1 && in.demands.get(0).request().slices() == 1;
+    if (in.free.isEmpty() || earnsAll() && (!single || isDone())) {
       return;
     }
     long since = System.nanoTime();
     engines.add("displacement");
-    boolean single = in.demands.size() == 1 && in.demands.get(0).request().slices() == 1;
     boolean moves = Displacement.anyMayMove(in);
     for (int hopeful = moves ? 1 : 0; hopeful >= 0 && !stop.getAsBoolean(); hopeful--) {
       Displacement d = new Displacement(in, hopeful == 1, budget.seed());
@@ -278,6 +278,19 @@ final class SolveRun {
       }
     }
     phase("displace", since, in.free.size());
+  }
+
+  /** Whether each demand earns as much as any of its choices would. */
+  private boolean earnsAll() {
+    for (int d = 0; d < in.demands.size(); d++) {
+      Assignment a = best.placed().get(d);
+      for (Choice choice : in.demands.get(d).choices()) {
+        if (a == null || in.demands.get(d).choices().get(a.choice()).gain() < choice.gain()) {
+          return false;
+        }
+      }
+    }
+    return true;
   }
 
   private boolean offer(@Nullable Solution solution) {
