@@ -1,6 +1,5 @@
 package dev.slicewright.bench;
 
-import dev.slicewright.fleet.Pod;
 import dev.slicewright.request.SliceRequest;
 import dev.slicewright.simulate.SlurmPods;
 import dev.slicewright.topology.CubeId;

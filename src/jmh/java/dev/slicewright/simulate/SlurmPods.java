@@ -22,8 +22,7 @@ public final class SlurmPods {
     this.pods = List.copyOf(fleet.pods());
     this.grids = BoxGrid.of(fleet);
     this.rule =
-        SlurmRule.of(
-            pods.get(0).topology(), shapes, dense, SlurmRule.Compare.WITHIN_PLACEMENT);
+        SlurmRule.of(pods.get(0).topology(), shapes, dense, SlurmRule.Compare.WITHIN_PLACEMENT);
   }
 
   /** Places a shape, or returns null. */

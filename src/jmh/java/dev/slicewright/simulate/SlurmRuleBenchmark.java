@@ -1,11 +1,11 @@
 package dev.slicewright.simulate;
 
 import dev.slicewright.SolveBudget;
-import dev.slicewright.simulate.BoxGrid.Extents;
 import dev.slicewright.bench.Churn;
 import dev.slicewright.fleet.Fleet;
 import dev.slicewright.plan.Plan;
 import dev.slicewright.request.SliceRequest;
+import dev.slicewright.simulate.BoxGrid.Extents;
 import dev.slicewright.solve.SlicePlanner;
 import dev.slicewright.topology.Shape;
 import dev.slicewright.topology.TpuTopology;

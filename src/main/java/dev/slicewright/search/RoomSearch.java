@@ -23,10 +23,10 @@ import org.jspecify.annotations.Nullable;
  * gone, counts the running slices inside each and sums what moving them costs: one pass over the
  * origins near each slice. Places with few enough slices are tried, the cheapest first: the place
  * is taken, and those inside have to find another one, each where it destroys least or, if that
- * leaves no room for the next, anywhere. Where no place works, one inside may also push out a
- * slice elsewhere that finds a third place. Up to two moves this misses no way, but where a limit
- * on the tries cuts in; what it finds is the cheapest of those that move only slices inside the
- * place. In other pods it lifts every slice, then every two, and sees whether that makes a place.
+ * leaves no room for the next, anywhere. Where no place works, one inside may also push out a slice
+ * elsewhere that finds a third place. Up to two moves this misses no way, but where a limit on the
+ * tries cuts in; what it finds is the cheapest of those that move only slices inside the place. In
+ * other pods it lifts every slice, then every two, and sees whether that makes a place.
  *
  * <p>With O origins, S running slices, V the origins near one, P places tried and F the cost of
  * finding a place: O(S·V + O·log O + P·F), and O(P·S·F) more where slices are pushed on.
@@ -229,7 +229,12 @@ public final class RoomSearch {
     for (int turn = 0; turn < turns; turn++) {
       extents[turn] = cells(space.extents(want, turn), t.cellTile());
       for (int r : own) {
-        mark(t, (Footprint.Box) runners[r].footprint(), extents[turn], counts[turn], costs[turn],
+        mark(
+            t,
+            (Footprint.Box) runners[r].footprint(),
+            extents[turn],
+            counts[turn],
+            costs[turn],
             runners[r].cost());
       }
     }
@@ -242,8 +247,7 @@ public final class RoomSearch {
           int[] e = extents[turn];
           if (counts[turn][cell] <= moves) {
             boolean aligned = on(x, e[0], dims[0]) && on(y, e[1], dims[1]) && on(z, e[2], dims[2]);
-            places.add(
-                new Place(turn, x, y, z, counts[turn][cell], costs[turn][cell], aligned));
+            places.add(new Place(turn, x, y, z, counts[turn][cell], costs[turn][cell], aligned));
           }
         });
     own.forEach(this::setDown);

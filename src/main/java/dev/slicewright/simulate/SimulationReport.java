@@ -61,8 +61,7 @@ public record SimulationReport(
    * @param at when, from the start of the trace
    * @param busyChips chips of running slices
    * @param freeChips usable chips that no slice has
-   * @param largestChips the chips of the largest shape of the trace that has a place; 0 if none
-   *     has
+   * @param largestChips the chips of the largest shape of the trace that has a place; 0 if none has
    * @param placeableShare of the chips that the trace's mix asks for, in shapes of no more chips
    *     than are free, the share whose shape has a place; 1 if no shape is so small
    */

@@ -287,8 +287,7 @@ public final class Simulator {
     private List<Integer> ordered() {
       List<Integer> order = new ArrayList<>(queue);
       order.sort(
-          Comparator.comparingLong(
-                  (Integer i) -> -trace.arrivals().get(i).request().priority())
+          Comparator.comparingLong((Integer i) -> -trace.arrivals().get(i).request().priority())
               .thenComparing(i -> i));
       return order;
     }

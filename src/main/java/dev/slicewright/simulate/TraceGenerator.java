@@ -21,12 +21,12 @@ import java.util.SplittableRandom;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Draws traces: slices arrive as a Poisson process and stay for exponential times, both
- * independent of what runs; hosts fail and are repaired after exponential times. Immutable, safe
- * to share. The same generator and seed give the same trace.
+ * Draws traces: slices arrive as a Poisson process and stay for exponential times, both independent
+ * of what runs; hosts fail and are repaired after exponential times. Immutable, safe to share. The
+ * same generator and seed give the same trace.
  *
- * <p>The offered load is the chips that would be busy if all slices found a place at once, over
- * the chips there are.
+ * <p>The offered load is the chips that would be busy if all slices found a place at once, over the
+ * chips there are.
  */
 public final class TraceGenerator {
 

@@ -142,8 +142,7 @@ final class TraceJson {
     b.accelerators(accelerators.toArray(new String[0]));
     b.mayTurn(flag(n, "mayTurn", path, known, true));
     b.healthyOnly(flag(n, "healthyOnly", path, known, false));
-    b.interconnect(
-        word(n, "interconnect", path, known, Interconnect.class, Interconnect.ANY));
+    b.interconnect(word(n, "interconnect", path, known, Interconnect.class, Interconnect.ANY));
     fields(n, "requireLabels", path, known, (k, v, where) -> b.requireLabel(k, string(v, where)));
     fields(
         n,
@@ -315,15 +314,13 @@ final class TraceJson {
     }
   }
 
-  private void fields(
-      JsonNode n, String name, String path, Set<String> known, Field action) {
+  private void fields(JsonNode n, String name, String path, Set<String> known, Field action) {
     known.add(name);
     JsonNode value = n.get(name);
     if (value != null && isObject(value, join(path, name))) {
       value
           .properties()
-          .forEach(
-              e -> action.read(e.getKey(), e.getValue(), join(path, name) + "." + e.getKey()));
+          .forEach(e -> action.read(e.getKey(), e.getValue(), join(path, name) + "." + e.getKey()));
     }
   }
 
@@ -340,8 +337,7 @@ final class TraceJson {
     return "";
   }
 
-  private boolean flag(
-      JsonNode n, String name, String path, Set<String> known, boolean otherwise) {
+  private boolean flag(JsonNode n, String name, String path, Set<String> known, boolean otherwise) {
     known.add(name);
     JsonNode value = n.get(name);
     if (value != null && !value.isBoolean()) {
@@ -352,13 +348,7 @@ final class TraceJson {
   }
 
   private long whole(
-      JsonNode n,
-      String name,
-      String path,
-      Set<String> known,
-      long min,
-      long max,
-      long otherwise) {
+      JsonNode n, String name, String path, Set<String> known, long min, long max, long otherwise) {
     known.add(name);
     return n.has(name) ? number(n.get(name), join(path, name), min, max, otherwise) : otherwise;
   }

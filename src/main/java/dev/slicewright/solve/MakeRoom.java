@@ -30,8 +30,8 @@ import java.util.TreeSet;
 
 /**
  * Moves for one admission: {@link RoomSearch} with what the rules allow, and its answer as a plan.
- * A running request of several slices counts as disrupted once for each that moves. Confined to
- * one thread at a time.
+ * A running request of several slices counts as disrupted once for each that moves. Confined to one
+ * thread at a time.
  */
 final class MakeRoom {
 
@@ -119,8 +119,7 @@ final class MakeRoom {
         }
       }
       Way way =
-          search.free(
-              java.util.Arrays.copyOf(pods, n), java.util.Arrays.copyOf(wants, n), moves);
+          search.free(java.util.Arrays.copyOf(pods, n), java.util.Arrays.copyOf(wants, n), moves);
       if (way != null) {
         Solution out = Solution.nothing(1);
         out.placed().set(0, new Assignment(c, new int[] {way.pod()}, List.of(way.place())));
@@ -151,9 +150,7 @@ final class MakeRoom {
   private void put(Solution solution, List<Shift> shifts) {
     for (Shift shift : shifts) {
       RunningSlice slice = slices.get(shift.runner());
-      solution
-          .moved()
-          .put(slice.id(), new Solution.Target(shift.pod(), slice.shape(), shift.to()));
+      solution.moved().put(slice.id(), new Solution.Target(shift.pod(), slice.shape(), shift.to()));
     }
   }
 
@@ -197,8 +194,7 @@ final class MakeRoom {
           && (slice.twist().isNone() || t.twist(shape).isPresent())
           && Collectives.rank(free.request(), Collectives.shapeOptions(free.request(), t), shape)
               .isPresent()) {
-        int want =
-            spaces.get(p).register(Want.of(free.request(), shape, pod, in.rules.now()));
+        int want = spaces.get(p).register(Want.of(free.request(), shape, pod, in.rules.now()));
         pods.add(p == home ? 0 : pods.size(), p);
         wants.add(p == home ? 0 : wants.size(), want);
       }

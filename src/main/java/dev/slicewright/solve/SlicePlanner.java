@@ -202,11 +202,11 @@ public final class SlicePlanner {
 
   /**
    * Plans one slice and, where it finds no place, the moves of running slices that make one: the
-   * cheapest that move only what stands in its place, else a way that pushes further. For
-   * admission one at a time: milliseconds, where {@link #plan} with the same permissions would
-   * weigh every way. No way of at most two moves within the slice's pod is missed on wired tori and
-   * meshes of up to some dozen slices; beyond that, and elsewhere, a limit on the tries may cut in.
-   * Nothing is evicted. A request of several slices is placed without moves.
+   * cheapest that move only what stands in its place, else a way that pushes further. For admission
+   * one at a time: milliseconds, where {@link #plan} with the same permissions would weigh every
+   * way. No way of at most two moves within the slice's pod is missed on wired tori and meshes of
+   * up to some dozen slices; beyond that, and elsewhere, a limit on the tries may cut in. Nothing
+   * is evicted. A request of several slices is placed without moves.
    *
    * @param fleet the present fleet
    * @param request what is wanted; its id must differ from what runs

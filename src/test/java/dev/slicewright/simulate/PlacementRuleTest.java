@@ -2,11 +2,11 @@ package dev.slicewright.simulate;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.slicewright.fleet.Fleet;
+import dev.slicewright.fleet.Part;
 import dev.slicewright.simulate.BoxGrid.Extents;
 import dev.slicewright.simulate.BoxGrid.Spot;
 import dev.slicewright.simulate.SlurmRule.Compare;
-import dev.slicewright.fleet.Fleet;
-import dev.slicewright.fleet.Part;
 import dev.slicewright.topology.Axis;
 import dev.slicewright.topology.Chip;
 import dev.slicewright.topology.HostId;
