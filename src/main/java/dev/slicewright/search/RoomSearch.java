@@ -42,7 +42,7 @@ public final class RoomSearch {
   private static final double LEAST_GAIN = 1;
 
   /**
-   * A running slice that may move. Immutable, safe to share; its arrays must not be changed.
+   * A running slice that may move. Immutable, safe to share. Its arrays must not be changed.
    *
    * @param pod the number of its pod
    * @param footprint where it is

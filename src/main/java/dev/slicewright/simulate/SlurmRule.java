@@ -9,6 +9,7 @@ import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -248,12 +249,16 @@ final class SlurmRule implements PlacementRule {
           Spot spot = mine.spots().get(a);
           int cost = -1;
           boolean better = best == null;
-          if (!better) {
+          if (best != null) {
             boolean equal = true;
             if (compare == Compare.EVERYWHERE
                 || (best.grid() == g && best.extents() == spot.extents())) {
               if (bestCost < 0) {
-                bestCost = meets(bestLarger, bestBits, bestIdle);
+                bestCost =
+                    meets(
+                        bestLarger,
+                        Objects.requireNonNull(bestBits),
+                        Objects.requireNonNull(bestIdle));
               }
               cost = meets(next, bits, idle);
               better = cost < bestCost;

@@ -95,8 +95,7 @@ class TraceTest {
     assertThat(read(trace.toJson())).isEqualTo(trace);
     double chipHours =
         trace.arrivals().stream()
-            .mapToDouble(
-                a -> a.request().shapes().get(0).chips() * a.stay().toNanos() / 3.6e12)
+            .mapToDouble(a -> a.request().shapes().get(0).chips() * a.stay().toNanos() / 3.6e12)
             .sum();
     double hours = trace.arrivals().get(1_999).at().toNanos() / 3.6e12;
     assertThat(chipHours / hours / 256).isBetween(0.42, 0.58);

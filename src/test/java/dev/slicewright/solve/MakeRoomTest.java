@@ -229,8 +229,7 @@ class MakeRoomTest {
 
     // Restart and age unknown: 600 and 3,600 s of one chip.
     assertThat(planner.makeRoom(fleet, wanted, 2, rules, BUDGET).placements()).isEmpty();
-    PlanningRules enough =
-        rules.toBuilder().disruption(new DisruptionBudget(5, 4_200, 5)).build();
+    PlanningRules enough = rules.toBuilder().disruption(new DisruptionBudget(5, 4_200, 5)).build();
     Plan plan = planner.makeRoom(fleet, wanted, 2, enough, BUDGET);
     assertThat(plan.placements()).hasSize(1);
     assertThat(plan.moves()).hasSize(1);
@@ -253,8 +252,7 @@ class MakeRoomTest {
         if (isFree(fleet, t, box)) {
           SliceRequest request = SliceRequest.builder("r" + i).shape(Shape.of(2, 2, 2)).build();
           fleet =
-              fleet.place(
-                  RunningSlice.builder(request, 0, POD, Shape.of(2, 2, 2), box).build());
+              fleet.place(RunningSlice.builder(request, 0, POD, Shape.of(2, 2, 2), box).build());
         }
       }
       Plan plan = planner.tidy(fleet, 2, rules, BUDGET);
