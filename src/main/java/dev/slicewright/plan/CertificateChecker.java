@@ -11,6 +11,7 @@ import dev.slicewright.fleet.Hold;
 import dev.slicewright.fleet.Pod;
 import dev.slicewright.fleet.RunningSlice;
 import dev.slicewright.request.PlanningRules;
+import dev.slicewright.request.RoomGoal;
 import dev.slicewright.request.SliceRequest;
 import dev.slicewright.request.Spread;
 import dev.slicewright.topology.CubeId;
@@ -32,6 +33,8 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
+import java.util.concurrent.CancellationException;
+import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -47,7 +50,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class CertificateChecker implements BoundChecker {
 
-  private final Fleet fleet;
+  private final Goals goals;
   private final List<SliceRequest> requests;
   private final PlanningRules rules;
   private final CostTerms cost;
@@ -70,11 +73,14 @@ final class CertificateChecker implements BoundChecker {
   private final List<SliceRequest> kinds = new ArrayList<>(); // one request of each
   private final int[] kindOf; // by request
   private final long[] trivial; // by level
+  private final int[] twins; // by pod: the first that is the same but for its name; -1 unknown
+  private final Map<List<Object>, Integer> twinOf = new HashMap<>();
+  private final BooleanSupplier stop;
 
   private record OptionKey(TpuTopology topology, long chips) {}
 
   /** All of a request that its joint choices depend on, once the level's weights are fixed. */
-  private record Kind(SliceRequest request) {
+  private record Kind(SliceRequest request, @Nullable Long weight) {
     @Override
     public boolean equals(Object other) {
       if (!(other instanceof Kind that)) {
@@ -82,7 +88,8 @@ final class CertificateChecker implements BoundChecker {
       }
       SliceRequest a = request;
       SliceRequest b = that.request;
-      return a.shapes().equals(b.shapes())
+      return Objects.equals(weight, that.weight)
+          && a.shapes().equals(b.shapes())
           && a.chips() == b.chips()
           && a.slices() == b.slices()
           && a.priority() == b.priority()
@@ -109,19 +116,56 @@ final class CertificateChecker implements BoundChecker {
   /** A priced row, with the cells that it counts. */
   private record Row(Certificate.RowPrice row, boolean[] cubes, boolean[] nodes) {}
 
+  /** Prices by what they are, on cells that lie alike. */
+  private record SamePrices(TpuTopology topology, long[] prices) {
+    @Override
+    public boolean equals(Object other) {
+      return other instanceof SamePrices that
+          && topology.equals(that.topology)
+          && Arrays.equals(prices, that.prices);
+    }
+
+    @Override
+    public int hashCode() {
+      return 31 * topology.hashCode() + Arrays.hashCode(prices);
+    }
+  }
+
+  /** All of a request that the places of one of its slices depend on. */
+  private record Seat(
+      List<Shape> shapes,
+      long chips,
+      boolean mayTurn,
+      boolean healthyOnly,
+      Object wraps,
+      String tenant,
+      Object accelerators,
+      Object required,
+      Object forbidden,
+      String pod,
+      String holder) {}
+
+  /** A place of a slice, but for which of the cells; those that are worth the same are one. */
+  private record Offer(Joint joint, Shape shape, int rank, long price, List<Boolean> rules) {}
+
+  /** In some pod, with what its cells and rows cost there. */
+  private record Priced(int at, long cost) {}
+
   /** The accelerator and shape that the slices of a request have in common. */
   private record Joint(String accelerator, Shape shape) {}
 
   CertificateChecker(
-      Fleet fleet,
-      List<SliceRequest> requests,
-      PlanningRules rules,
+      Fleet given,
+      List<SliceRequest> batch,
       CostTerms cost,
       Standing standing,
-      List<Level> levels) {
-    this.fleet = fleet;
-    this.requests = requests;
-    this.rules = rules;
+      List<Level> levels,
+      BooleanSupplier stop) {
+    this.stop = stop;
+    this.goals = standing.goals;
+    Fleet fleet = goals.cordoned(given);
+    this.requests = goals.with(batch);
+    this.rules = standing.rules;
     this.cost = cost;
     this.standing = standing;
     this.levels = levels;
@@ -148,18 +192,17 @@ final class CertificateChecker implements BoundChecker {
       Integer same =
           withHold.contains(request.id())
               ? null
-              : byKind.putIfAbsent(new Kind(request), kinds.size());
+              : byKind.putIfAbsent(new Kind(request, goals.weight(request)), kinds.size());
       kindOf[i] = same == null ? kinds.size() : same;
       if (same == null) {
         kinds.add(request);
       }
     }
-    this.trivial = new long[levels.size()];
-    for (int i = 0; i < trivial.length; i++) {
-      trivial[i] = Verification.trivialBound(standing, requests, levels.get(i));
-    }
+    this.trivial = Verification.trivialBounds(standing, batch, levels);
     this.pods = List.copyOf(fleet.pods());
     this.rooms = new Room[pods.size()];
+    this.twins = new int[pods.size()];
+    Arrays.fill(twins, -1);
     for (int at = 0; at < rooms.length; at++) {
       roomOf.put(pods.get(at).id(), at);
     }
@@ -173,6 +216,27 @@ final class CertificateChecker implements BoundChecker {
       rooms[at] = room;
     }
     return room;
+  }
+
+  /** Where only what is taken for good limits a pod, the first pod that is so in the same cells. */
+  private int twin(int at) {
+    if (twins[at] < 0) {
+      Pod pod = pods.get(at);
+      boolean simple =
+          isPlain(at)
+              && pod.reportedHealth().isEmpty()
+              && !pod.isCordoned()
+              && pod.cordons().isEmpty();
+      twins[at] =
+          simple ? twinOf.computeIfAbsent(List.of(pod.topology(), pod.busy()), k -> at) : at;
+    }
+    return twins[at];
+  }
+
+  private void inTime() {
+    if (stop.getAsBoolean()) {
+      throw new CancellationException("told to stop");
+    }
   }
 
   /** Whether nothing that runs in a pod may go, and nothing is held: its figures say it all. */
@@ -252,7 +316,10 @@ final class CertificateChecker implements BoundChecker {
 
   private long rounded(Level of, long trivially, long gcd, long sum) {
     long[] pinned = standing.pinnedKept.get(of.priority());
-    long fixed = of.kind() == Level.Kind.KEPT && pinned != null ? pinned[0] : 0;
+    long fixed =
+        of.kind() == Level.Kind.KEPT && pinned != null
+            ? pinned[0]
+            : of.kind() == Level.Kind.DRAIN ? -standing.pinnedDrained : 0;
     long whole = Math.floorDiv(sum, Certificate.UNIT);
     if (gcd > 0) {
       whole = addExact(fixed, multiplyExact(gcd, Math.floorDiv(subtractExact(whole, fixed), gcd)));
@@ -292,6 +359,7 @@ final class CertificateChecker implements BoundChecker {
     private final Map<Long, Long> keptWeight = new HashMap<>();
     private final Map<Long, Long> placedWeight = new HashMap<>();
     private long disruptionWeight;
+    private long drainWeight;
     private long rankWeight;
     private long hostWeight;
     private long priceWeight;
@@ -300,6 +368,7 @@ final class CertificateChecker implements BoundChecker {
     private final List<int[]> podClasses = new ArrayList<>();
     private final int[] classOf = new int[rooms.length]; // by pod
     private final Map<List<Object>, Long> cheapestOf = new HashMap<>();
+    private final Map<Seat, Map<Offer, Priced>> offers = new HashMap<>();
     private final long[] quotaPrice = new long[rules.quotas().size()];
     private final long[] reservedPrice = new long[rules.reserved().size()];
     private long gcd;
@@ -324,7 +393,8 @@ final class CertificateChecker implements BoundChecker {
         }
         switch (levels.get(i).kind()) {
           case KEPT -> keptWeight.put(levels.get(i).priority(), w);
-          case PLACED -> placedWeight.put(levels.get(i).priority(), w);
+          case PLACED, ROOM -> placedWeight.put(levels.get(i).priority(), w);
+          case DRAIN -> drainWeight = w;
           case DISRUPTION -> disruptionWeight = w;
           case SHAPE_RANK -> rankWeight = w;
           case NEW_HOSTS -> hostWeight = w;
@@ -341,6 +411,7 @@ final class CertificateChecker implements BoundChecker {
         long w = keptWeight.getOrDefault(kept.getKey(), 0L);
         sum = addExact(sum, multiplyExact(w, kept.getValue()[0]));
       }
+      sum = subtractExact(sum, multiplyExact(drainWeight, standing.pinnedDrained));
       sum = addExact(sum, wanted());
       for (Standing.Group group : standing.groups) {
         sum = addExact(sum, running(group));
@@ -363,6 +434,7 @@ final class CertificateChecker implements BoundChecker {
 
     private long cellPrices() {
       Set<String> priced = new HashSet<>();
+      Map<SamePrices, long[]> same = new HashMap<>();
       long sum = 0;
       for (Certificate.CellPrices given : certificate.cells()) {
         Integer at = roomOf.get(given.pod());
@@ -370,7 +442,8 @@ final class CertificateChecker implements BoundChecker {
           throw new IllegalArgumentException(
               "expected prices once for a pod of the fleet, but was " + given.pod());
         }
-        Room room = room(at);
+        inTime();
+        Room room = room(twin(at));
         long[] byCell = given.shared();
         if (byCell.length != room.topology.cellCount()) {
           throw new IllegalArgumentException(
@@ -390,7 +463,10 @@ final class CertificateChecker implements BoundChecker {
           all = addExact(all, byCell[cell]);
           sum = room.counts(cell) ? addExact(sum, byCell[cell]) : sum;
         }
-        prices[at] = all > 0 ? byCell : null;
+        prices[at] =
+            all > 0
+                ? same.computeIfAbsent(new SamePrices(room.topology, byCell), k -> byCell)
+                : null;
       }
       return sum;
     }
@@ -484,19 +560,22 @@ final class CertificateChecker implements BoundChecker {
 
     /**
      * Puts pods into classes that are the same to every wanted request: topology, labels that
-     * anything selects by, price and rows. One whose cells have prices, or of which a step speaks,
-     * is a class of its own.
+     * anything selects by, price, rows and the prices of cells. One of which a step speaks is a
+     * class of its own.
      */
     private void group() {
       Set<String> branched = new HashSet<>(); // a step speaks of the pod
       path.forEach(step -> branched.add(step.row().pod()));
+      Map<long[], Integer> numbers = new IdentityHashMap<>(); // equal ones are the same
       Map<List<Object>, List<Integer>> classes = new LinkedHashMap<>();
       for (int at = 0; at < pods.size(); at++) {
         List<Object> key = new ArrayList<>();
         Pod pod = pods.get(at);
-        if (prices[at] != null || branched.contains(pod.id())) {
+        if (branched.contains(pod.id())) {
           key.add(pod.id());
         } else {
+          long[] own = prices[at];
+          key.add(own == null ? 0 : numbers.computeIfAbsent(own, p -> numbers.size() + 1));
           key.add(pod.topology());
           key.add(cost.hasPrices() ? price(at) : 0L);
           for (String label : labels) {
@@ -516,7 +595,7 @@ final class CertificateChecker implements BoundChecker {
       }
     }
 
-    /** 0 if some pod of a class has a place, where cells have no prices, else none. */
+    /** The least over the pods of a class, or none. */
     private long cheapest(SliceRequest request, int[] alike, Shape shape) {
       if (alike.length == 1) {
         return cheapest(request, alike[0], shape);
@@ -532,8 +611,9 @@ final class CertificateChecker implements BoundChecker {
       Long known = cheapestOf.get(key);
       if (known == null) {
         known = Room.NONE;
-        for (int i = 0; known == Room.NONE && i < alike.length; i++) {
-          known = cheapest(request, alike[i], shape);
+        for (int i = 0; known != 0 && i < alike.length; i++) {
+          long one = cheapest(request, alike[i], shape);
+          known = known == Room.NONE || one != Room.NONE && one < known ? one : known;
         }
         cheapestOf.put(key, known);
       }
@@ -668,9 +748,10 @@ final class CertificateChecker implements BoundChecker {
       if (!pods.get(at).topology().isLegal(shape) || isFull(request, at, shape)) {
         return Room.NONE;
       }
+      int twin = twin(at);
       Cheapest key =
           new Cheapest(
-              at,
+              twin,
               shape,
               request.mayTurn(),
               request.healthyOnly(),
@@ -681,8 +762,10 @@ final class CertificateChecker implements BoundChecker {
           priced == null ? cheapestUnpriced : cheapest.get(priced, p -> new HashMap<>());
       Long least = found.get(key);
       if (least == null) {
-        Room room = room(at);
-        least = room.cheapest(request, shape, prices(at), p -> sums.get(p, room::sums));
+        inTime();
+        Room room = room(twin);
+        long[] by = priced == null ? room.free : priced;
+        least = room.cheapest(request, shape, by, p -> sums.get(p, room::sums));
         found.put(key, least);
       }
       return least;
@@ -723,10 +806,14 @@ final class CertificateChecker implements BoundChecker {
       Spread spread = request.spread();
       boolean apart =
           spread.kind() == Spread.Kind.DIFFERENT_PODS || spread.kind() == Spread.Kind.AT_MOST;
+      if ((!apart || k == 1) && path.isEmpty()) {
+        return bestOffer(request); // steps may tell apart what a seat does not
+      }
       int most = spread.kind() == Spread.Kind.DIFFERENT_PODS ? 1 : spread.max();
       Map<Joint, Map<String, Long>> joint = new HashMap<>();
       int pinned = request.pod().isPresent() ? roomOf.getOrDefault(request.pod().get(), -1) : -1;
       for (int[] alike : podClasses) {
+        inTime();
         // Pods of a class differ in nothing but where there is room, and in their names.
         boolean one = !apart || k == 1;
         for (int i = 0; i < (one ? 1 : alike.length); i++) {
@@ -768,6 +855,81 @@ final class CertificateChecker implements BoundChecker {
       return best;
     }
 
+    /** The best joint choice where all slices may have the same place; found once for a seat. */
+    private @Nullable Long bestOffer(SliceRequest request) {
+      inTime();
+      Seat seat =
+          new Seat(
+              request.shapes(),
+              request.chips(),
+              request.mayTurn(),
+              request.healthyOnly(),
+              request.interconnect(),
+              request.tenant(),
+              request.accelerators(),
+              request.requiredLabels(),
+              request.forbiddenLabels(),
+              request.pod().orElse(""),
+              withHold.contains(request.id()) ? request.id() : "");
+      Map<Offer, Priced> of = offers.get(seat);
+      if (of == null) {
+        of = offers(request);
+        offers.put(seat, of);
+      }
+      Long best = null;
+      for (Map.Entry<Offer, Priced> entry : of.entrySet()) {
+        int at = entry.getValue().at();
+        Offer offer = entry.getKey();
+        if (passesRule(request, pods.get(at), offer.shape())) {
+          continue;
+        }
+        long gain = gain(request, at, offer.shape(), offer.rank());
+        gain = multiplyExact(subtractExact(gain, entry.getValue().cost()), request.slices());
+        best = best == null ? gain : Math.max(best, gain);
+      }
+      return best;
+    }
+
+    /** The places of one slice of a request, by what a plan gains with it; the cheapest of each. */
+    private Map<Offer, Priced> offers(SliceRequest request) {
+      Map<Offer, Priced> out = new LinkedHashMap<>();
+      int pinned = request.pod().isPresent() ? roomOf.getOrDefault(request.pod().get(), -1) : -1;
+      for (int[] alike : podClasses) {
+        inTime();
+        int at = pinned >= 0 && classOf[pinned] == classOf[alike[0]] ? pinned : alike[0];
+        Pod pod = pods.get(at);
+        if (!PodMatch.matches(request, pod)) {
+          continue;
+        }
+        List<Boolean> counted = ruled(request, pod);
+        List<Shape> shapes = options(request, pod.topology());
+        for (int rank = 0; rank < shapes.size(); rank++) {
+          Shape shape = shapes.get(rank);
+          long cells = pinned < 0 ? cheapest(request, alike, shape) : cheapest(request, at, shape);
+          if (cells == Room.NONE) {
+            continue;
+          }
+          long cost = addExact(cells, rowCost(request, at, shape));
+          Joint joint =
+              new Joint(
+                  pod.topology().accelerator().name(), request.mayTurn() ? shape.sorted() : shape);
+          out.merge(
+              new Offer(joint, shape, rank, price(at), counted),
+              new Priced(at, cost),
+              (a, b) -> b.cost() < a.cost() ? b : a);
+        }
+      }
+      return out;
+    }
+
+    /** By rule: whether a slice in a pod counts in it. */
+    private List<Boolean> ruled(SliceRequest request, Pod pod) {
+      List<Boolean> counted = new ArrayList<>(rules.quotas().size() + rules.reserved().size());
+      rules.quotas().forEach(q -> counted.add(RuleLimits.counts(q, request.tenant(), pod)));
+      rules.reserved().forEach(r -> counted.add(RuleLimits.counts(r, request.tenant(), pod)));
+      return counted;
+    }
+
     /**
      * Whether a request of this shape, alone, would pass a quota, or one slice of it in this pod a
      * reservation: then it is no choice at all.
@@ -805,11 +967,12 @@ final class CertificateChecker implements BoundChecker {
     /** The weighted gain of one newly placed slice; notes what it may add to the level. */
     private long gain(SliceRequest request, int at, Shape shape, int rank) {
       long chips = shape.chips();
-      long counted = ObjectiveLevels.counted(request, shape);
-      long ranked = multiplyExact(chips, (long) rank);
-      long priced = multiplyExact(chips, price(at));
+      long counted = goals.gain(request, shape);
+      boolean phantom = request.priority() == RoomGoal.PRIORITY && !goals.phantoms().isEmpty();
+      long ranked = phantom ? 0 : multiplyExact(chips, (long) rank);
+      long priced = phantom ? 0 : multiplyExact(chips, price(at));
       switch (of.kind()) {
-        case PLACED -> {
+        case PLACED, ROOM -> {
           if (of.priority() == request.priority()) {
             mayGain(multiplyExact(counted, (long) request.slices()));
           }
@@ -838,12 +1001,16 @@ final class CertificateChecker implements BoundChecker {
       long all = 0;
       long keptTotal = 0;
       for (int i = 0; i < stay.length; i++) {
-        long kept = group.isBroken(i) ? 0 : ObjectiveLevels.counted(request, slices.get(i).shape());
+        long kept = group.keptByStaying(i);
         keptTotal = addExact(keptTotal, kept);
         if (here && group.permission().move()) {
           mayGain(kept);
         }
+        if (of.kind() == Level.Kind.DRAIN) {
+          mayGain(group.drained(i));
+        }
         stay[i] = subtractExact(multiplyExact(weight, kept), stayCost(request, slices.get(i)));
+        stay[i] = subtractExact(stay[i], multiplyExact(drainWeight, group.drained(i)));
         all = addExact(all, stay[i]);
       }
       if (here && !group.permission().move()) {

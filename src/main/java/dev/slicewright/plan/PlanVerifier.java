@@ -6,6 +6,7 @@ import dev.slicewright.request.PlanningRules;
 import dev.slicewright.request.SliceRequest;
 import java.util.List;
 import java.util.Objects;
+import java.util.function.BooleanSupplier;
 
 /**
  * Checks a plan from topology, fleet, requests, rules and cost terms alone, never from what a
@@ -86,9 +87,30 @@ public final class PlanVerifier {
    */
   public static BoundChecker boundChecker(
       Fleet fleet, List<SliceRequest> requests, PlanningRules rules, CostTerms cost) {
+    return boundChecker(fleet, requests, rules, cost, () -> false);
+  }
+
+  /**
+   * The same, for a caller whose time is short.
+   *
+   * @param fleet the fleet
+   * @param requests the requests
+   * @param rules the rules
+   * @param cost the cost terms
+   * @param stop asked often while a bound is computed; once true, the methods throw {@link
+   *     java.util.concurrent.CancellationException} but for certificates that are remembered, and
+   *     may be asked again
+   * @return a new checker of this problem. O(requests + cells)
+   */
+  public static BoundChecker boundChecker(
+      Fleet fleet,
+      List<SliceRequest> requests,
+      PlanningRules rules,
+      CostTerms cost,
+      BooleanSupplier stop) {
     Standing standing = Standing.of(fleet, rules);
     List<Level> levels = ObjectiveLevels.of(standing, requests, cost);
-    return new CertificateChecker(fleet, requests, rules, cost, standing, levels);
+    return new CertificateChecker(fleet, requests, cost, standing, levels, stop);
   }
 
   /**
@@ -99,7 +121,8 @@ public final class PlanVerifier {
    * @param rules the rules
    * @param level a level
    * @return for {@link Level.Kind#PLACED} all chips wanted; for {@link Level.Kind#KEPT} those of
-   *     all running slices that are not broken or may be moved; else 0
+   *     all running slices that are not broken or may be moved; for {@link Level.Kind#ROOM} all
+   *     that is asked for; for {@link Level.Kind#DRAIN} what can neither move nor leave; else 0
    */
   public static long trivialBound(
       Fleet fleet, List<SliceRequest> requests, PlanningRules rules, Level level) {

@@ -1,5 +1,6 @@
 package dev.slicewright.plan;
 
+import dev.slicewright.Problems;
 import dev.slicewright.SliceId;
 import dev.slicewright.cost.Collectives;
 import dev.slicewright.cost.CostTerms;
@@ -18,6 +19,8 @@ import dev.slicewright.topology.Axis;
 import dev.slicewright.topology.Footprint;
 import dev.slicewright.topology.Shape;
 import dev.slicewright.topology.TpuTopology;
+import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -27,6 +30,7 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.Set;
+import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -35,7 +39,8 @@ import org.jspecify.annotations.Nullable;
  */
 final class Verification {
 
-  private final Fleet fleet;
+  private final Fleet given;
+  private final Fleet fleet; // its drained parts cordoned
   private final List<SliceRequest> requests;
   private final PlanningRules rules;
   private final CostTerms cost;
@@ -44,6 +49,9 @@ final class Verification {
 
   private final Map<String, Integer> indexOf;
   private final Standing standing;
+  private final Goals goals;
+  private final Map<String, Integer> phantomOf = new HashMap<>();
+  private final boolean[] roomLeft; // by phantom
   private final Map<String, PodState> pods = new HashMap<>();
   private final Map<String, Standing.Group> groups = new HashMap<>();
   private final Map<SliceId, Move> moved = new HashMap<>();
@@ -90,7 +98,7 @@ final class Verification {
 
   Verification(
       Fleet fleet, List<SliceRequest> requests, PlanningRules rules, CostTerms cost, Plan plan) {
-    this.fleet = fleet;
+    this.given = fleet;
     this.requests = requests;
     this.rules = rules;
     this.cost = cost;
@@ -98,10 +106,19 @@ final class Verification {
     this.indexOf = new HashMap<>(2 * requests.size());
     this.placed = new boolean[requests.size()];
     this.standing = Standing.of(fleet, rules);
+    this.goals = standing.goals;
+    this.fleet = goals.cordoned(fleet);
+    this.roomLeft = new boolean[goals.phantoms().size()];
     for (int i = 0; i < requests.size(); i++) {
       if (indexOf.putIfAbsent(requests.get(i).id(), i) != null) {
         bad("requests[" + i + "]", "request id " + requests.get(i).id() + " is used twice");
       }
+    }
+    Problems problems = new Problems();
+    Goals.check(fleet, requests, rules, problems);
+    problems.list().forEach(p -> bad(p.path(), p.message()));
+    for (int i = 0; i < roomLeft.length; i++) {
+      phantomOf.put(goals.phantoms().get(i).id(), i);
     }
   }
 
@@ -115,10 +132,10 @@ final class Verification {
   }
 
   List<PlanVerifier.Violation> run() {
-    if (plan.fleetVersion() != fleet.version()) {
+    if (plan.fleetVersion() != given.version()) {
       bad(
           "fleetVersion",
-          "expected " + fleet.version() + ", the fleet's, but was " + plan.fleetVersion());
+          "expected " + given.version() + ", the fleet's, but was " + plan.fleetVersion());
     }
     if (plan.rules() != rules && !plan.rules().equals(rules)) {
       bad("rules", "the plan was made under other rules");
@@ -138,9 +155,12 @@ final class Verification {
       Move move = plan.moves().get(i);
       take("moves[" + i + "]", move.from().request(), move.to());
     }
+    room();
     movedTogether();
     gangs();
     broken();
+    staying();
+    victims();
     try {
       budget();
       limits();
@@ -556,6 +576,29 @@ final class Verification {
     }
   }
 
+  /** Room for phantoms: each at most once, in the order of the goals, and like any placement. */
+  private void room() {
+    int last = -1;
+    for (int i = 0; i < plan.room().size(); i++) {
+      RequestPlacement answer = plan.room().get(i);
+      String path = "room[" + i + "]";
+      Integer index = phantomOf.get(answer.request().id());
+      if (index == null) {
+        bad(path, "there is no room goal for " + answer.request().id());
+      } else {
+        if (index <= last) {
+          bad(path, answer.request().id() + " is listed twice or out of the order of the goals");
+        }
+        last = index;
+        roomLeft[index] = true;
+        if (!answer.request().equals(goals.phantoms().get(index))) {
+          bad(path + ".request", "differs from what the goal asks for");
+        }
+      }
+      place(path, answer);
+    }
+  }
+
   // ---------------------------------------------------------------- what ties requests
 
   private void gangs() {
@@ -589,6 +632,73 @@ final class Verification {
     for (SliceId id : expected) {
       bad("broken", id + " uses a failed part and stays, but is not listed");
     }
+  }
+
+  /** What is not out of drained parts in time is named, and nothing else. */
+  private void staying() {
+    Map<SliceId, Boolean> expected = new HashMap<>(); // whether it is moved
+    for (RunningSlice slice : goals.onDrained(fleet)) {
+      boolean moves = moved.containsKey(slice.id());
+      if (!evicted.contains(slice.id().request())
+          && (!moves || isLate(goals, fleet, rules, slice))) {
+        expected.put(slice.id(), moves);
+      }
+    }
+    for (int i = 0; i < plan.staying().size(); i++) {
+      Staying staying = plan.staying().get(i);
+      RunningSlice slice = staying.slice();
+      String path = "staying[" + i + "]";
+      Boolean moves = expected.remove(slice.id());
+      if (moves == null) {
+        bad(path, slice.id() + " is out of drained parts in time, or is listed twice");
+      } else if (!fleet.running(slice.id()).map(slice::equals).orElse(false)) {
+        bad(path, slice.id() + " does not run like this");
+      } else {
+        Permission may = ObjectiveLevels.permission(fleet, rules, slice.id().request());
+        boolean pinned = !may.move() && !may.evict();
+        if (moves != (staying.reason() == Reason.LATE)
+            || pinned != (staying.reason() == Reason.PINNED)) {
+          bad(path + ".reason", staying.reason() + " is not why " + slice.id() + " stays");
+        }
+      }
+    }
+    for (SliceId id : expected.keySet()) {
+      bad("staying", id + " is not out of drained parts in time, but is not listed");
+    }
+  }
+
+  /** Whether a slice that moves now is not up elsewhere before its drain's deadline. */
+  static boolean isLate(Goals goals, Fleet fleet, PlanningRules rules, RunningSlice slice) {
+    Instant by = goals.deadline(fleet, slice);
+    return by != null
+        && Duration.between(rules.now(), by).compareTo(Disruption.restartTime(slice)) < 0;
+  }
+
+  /** At most so many victims a tenant. */
+  private void victims() {
+    long most = rules.victims().mostPerTenant();
+    if (most == Long.MAX_VALUE) {
+      return;
+    }
+    Map<String, Long> byTenant = new TreeMap<>();
+    for (String id : evicted) {
+      fleet.runningOf(id).stream()
+          .findFirst()
+          .ifPresent(s -> byTenant.merge(s.request().tenant(), 1L, Long::sum));
+    }
+    byTenant.forEach(
+        (tenant, n) -> {
+          if (n > most) {
+            bad(
+                "evictions",
+                "expected at most "
+                    + most
+                    + " evicted requests of tenant \""
+                    + tenant
+                    + "\", but was "
+                    + n);
+          }
+        });
   }
 
   private void budget() {
@@ -647,7 +757,7 @@ final class Verification {
     if (quotas + reserved == 0) {
       return;
     }
-    RuleLimits limits = RuleLimits.of(fleet, requests, rules, standing);
+    RuleLimits limits = RuleLimits.of(fleet, goals.with(requests), rules, standing);
     long[] quotaUsed = new long[quotas];
     long[] reservedUsed = new long[reserved];
     for (int i = 0; i < quotas; i++) {
@@ -657,6 +767,11 @@ final class Verification {
       reservedUsed[i] = limits.reservedFixed(i);
     }
     for (RequestPlacement answer : plan.placements()) {
+      for (Placement slice : answer.slices()) {
+        count(quotaUsed, reservedUsed, answer.request().tenant(), slice.pod(), slice.chips());
+      }
+    }
+    for (RequestPlacement answer : plan.room()) {
       for (Placement slice : answer.slices()) {
         count(quotaUsed, reservedUsed, answer.request().tenant(), slice.pod(), slice.chips());
       }
@@ -676,6 +791,12 @@ final class Verification {
       if (index != null && !placed[index] && hold.isLive(rules.now())) {
         long chips = RuleLimits.chips(fleet.pod(hold.pod()).orElseThrow(), hold);
         count(quotaUsed, reservedUsed, requests.get(index).tenant(), hold.pod(), chips);
+      }
+      Integer phantom = phantomOf.get(hold.request());
+      if (phantom != null && !roomLeft[phantom] && hold.isLive(rules.now())) {
+        long chips = RuleLimits.chips(fleet.pod(hold.pod()).orElseThrow(), hold);
+        String tenant = goals.phantoms().get(phantom).tenant();
+        count(quotaUsed, reservedUsed, tenant, hold.pod(), chips);
       }
     }
     for (int i = 0; i < quotas; i++) {
@@ -743,6 +864,7 @@ final class Verification {
     long[] values = values(levels);
     computed = values;
     CertificateChecker checker = null;
+    long[] trivial = null; // made when first asked
     boolean open = false;
     for (int i = 0; i < values.length; i++) {
       Score.LevelScore level = given.get(i);
@@ -756,7 +878,10 @@ final class Verification {
       }
       open |= !level.isProved();
       if (level.proof() instanceof Proof.Trivial) {
-        bound(path, level, trivialBound(standing, requests, level.level()), "what is asked for");
+        if (trivial == null) {
+          trivial = trivialBounds(standing, requests, levels);
+        }
+        bound(path, level, trivial[i], "what is asked for");
       } else if (level.proof() instanceof Proof.Agreement agreement) {
         if (agreement.first().isEmpty()
             || agreement.second().isEmpty()
@@ -774,7 +899,7 @@ final class Verification {
         }
         try {
           if (checker == null) {
-            checker = new CertificateChecker(fleet, requests, rules, cost, standing, levels);
+            checker = new CertificateChecker(fleet, requests, cost, standing, levels, () -> false);
           }
           bound(path, level, checker.bound(tree, values), "the certificate proves");
         } catch (IllegalArgumentException e) {
@@ -807,35 +932,56 @@ final class Verification {
 
   /** The bound of a level that follows from what is asked for alone. */
   static long trivialBound(Standing standing, List<SliceRequest> requests, Level level) {
-    long sum = 0;
-    if (level.kind() == Level.Kind.PLACED) {
-      for (SliceRequest request : requests) {
-        if (request.priority() == level.priority()) {
-          long chips = Math.multiplyExact(ObjectiveLevels.mostCounted(request), request.slices());
-          sum = Math.addExact(sum, chips);
-        }
+    return trivialBounds(standing, requests, List.of(level))[0];
+  }
+
+  /** The bound of each level that follows from what is asked for alone; levels differ. */
+  static long[] trivialBounds(Standing standing, List<SliceRequest> requests, List<Level> levels) {
+    long[] bounds = new long[levels.size()];
+    Map<Long, Integer> placedAt = new HashMap<>();
+    Map<Long, Integer> keptAt = new HashMap<>();
+    for (int i = 0; i < bounds.length; i++) {
+      Level level = levels.get(i);
+      if (level.kind() == Level.Kind.PLACED) {
+        placedAt.put(level.priority(), i);
+      } else if (level.kind() == Level.Kind.KEPT) {
+        keptAt.put(level.priority(), i);
+        long[] pinned = standing.pinnedKept.get(level.priority());
+        bounds[i] = pinned == null ? 0 : pinned[0];
       }
-    } else if (level.kind() == Level.Kind.KEPT) {
-      long[] pinned = standing.pinnedKept.get(level.priority());
-      sum = pinned == null ? 0 : pinned[0];
-      for (Standing.Group group : standing.groups) {
-        if (group.request().priority() == level.priority()) {
-          for (int i = 0; i < group.slices().size(); i++) {
-            if (!group.isBroken(i) || group.permission().move()) {
-              Shape shape = group.slices().get(i).shape();
-              sum = Math.addExact(sum, ObjectiveLevels.counted(group.request(), shape));
-            }
-          }
+      if (level.kind() == Level.Kind.DRAIN) {
+        bounds[i] = standing.pinnedDrained;
+      } else if (level.kind() == Level.Kind.ROOM) {
+        for (SliceRequest phantom : standing.goals.phantoms()) {
+          long most = standing.goals.mostGain(phantom);
+          bounds[i] = Math.addExact(bounds[i], Math.multiplyExact(most, (long) phantom.slices()));
         }
       }
     }
-    return sum;
+    for (SliceRequest request : placedAt.isEmpty() ? List.<SliceRequest>of() : requests) {
+      Integer at = placedAt.get(request.priority());
+      if (at != null) {
+        long chips = Math.multiplyExact(ObjectiveLevels.mostCounted(request), request.slices());
+        bounds[at] = Math.addExact(bounds[at], chips);
+      }
+    }
+    for (Standing.Group group : keptAt.isEmpty() ? List.<Standing.Group>of() : standing.groups) {
+      Integer at = keptAt.get(group.request().priority());
+      for (int i = 0; at != null && i < group.slices().size(); i++) {
+        if (group.keptByStaying(i) > 0 || group.permission().move()) {
+          Shape shape = group.slices().get(i).shape();
+          bounds[at] = Math.addExact(bounds[at], ObjectiveLevels.counted(group.request(), shape));
+        }
+      }
+    }
+    return bounds;
   }
 
   private long[] values(List<Level> levels) {
     long[] values = new long[levels.size()];
     Map<Long, Integer> keptAt = new HashMap<>();
     Map<Long, Integer> placedAt = new HashMap<>();
+    int drainAt = -1;
     int rankAt = -1;
     int hostsAt = -1;
     int priceAt = -1;
@@ -847,6 +993,11 @@ final class Verification {
           values[i] = Objects.requireNonNull(standing.pinnedKept.get(level.priority()))[0];
         }
         case PLACED -> placedAt.put(level.priority(), i);
+        case DRAIN -> {
+          drainAt = i;
+          values[i] = standing.pinnedDrained;
+        }
+        case ROOM -> values[i] = roomValue();
         case DISRUPTION -> values[i] = disruption();
         case SHAPE_RANK -> rankAt = i;
         case NEW_HOSTS -> hostsAt = i;
@@ -872,8 +1023,11 @@ final class Verification {
           if (priceAt >= 0) {
             add(values, priceAt, price(cost, move.to()));
           }
-        } else if (!group.isBroken(i)) {
-          add(values, at, ObjectiveLevels.counted(request, slice.shape()));
+        } else {
+          add(values, at, group.keptByStaying(i));
+          if (drainAt >= 0) {
+            add(values, drainAt, group.drained(i));
+          }
         }
       }
     }
@@ -896,6 +1050,19 @@ final class Verification {
       }
     }
     return values;
+  }
+
+  private long roomValue() {
+    long sum = 0;
+    for (RequestPlacement answer : plan.room()) {
+      Integer phantom = phantomOf.get(answer.request().id());
+      if (phantom != null) {
+        for (Placement slice : answer.slices()) {
+          sum = Math.addExact(sum, goals.gain(goals.phantoms().get(phantom), slice.shape()));
+        }
+      }
+    }
+    return sum;
   }
 
   private static void add(long[] values, int at, long more) {

@@ -155,6 +155,9 @@ final class TorusSpace extends PodSpace {
   private final Map<Want, Integer> numbers = new HashMap<>();
   private final List<Form> forms = new ArrayList<>();
 
+  /** Up to so many times all rows are looked at one by one for a turn's map. */
+  private static final int FEW_ROWS = 4;
+
   /** How many of the latest changes are remembered; a power of two. */
   private static final int RECENT = 16;
 
@@ -166,6 +169,9 @@ final class TorusSpace extends PodSpace {
 
   private final long[] bufferOne;
   private final long[] bufferTwo;
+  private final long[] runs;
+  private final long[] maskOne;
+  private final long[] maskTwo;
   private final @Nullable Slides[] slides = new Slides[6];
   private @Nullable Mix mix;
 
@@ -410,6 +416,9 @@ final class TorusSpace extends PodSpace {
     fixed = taken.clone();
     bufferOne = new long[rows];
     bufferTwo = new long[rows];
+    runs = new long[rows];
+    maskOne = new long[nC];
+    maskTwo = new long[nC];
     for (RunningSlice slice : pod.running()) {
       tally((Footprint.Box) slice.footprint(), 1);
     }
@@ -705,8 +714,14 @@ final class TorusSpace extends PodSpace {
    * @return s or d
    */
   private long[] windows(Turn turn, long[] s, long[] d) {
-    for (int have = 1; have < turn.eA; ) {
-      int k = Math.min(have, turn.eA - have);
+    runs(s, 1, turn.eA);
+    return windowsOfRuns(turn, s, d);
+  }
+
+  /** From where so many cells along a are free to where more are. */
+  private void runs(long[] s, int length, int longer) {
+    for (int have = length; have < longer; ) {
+      int k = Math.min(have, longer - have);
       int back = nA - k;
       if (wrapA) {
         for (int i = 0; i < rows; i++) {
@@ -721,6 +736,10 @@ final class TorusSpace extends PodSpace {
       }
       have += k;
     }
+  }
+
+  /** The same, from the origins at which the run along a is free. */
+  private long[] windowsOfRuns(Turn turn, long[] s, long[] d) {
     for (int have = 1; have < turn.eB; ) {
       int k = Math.min(have, turn.eB - have);
       for (int from = 0; from < rows; from += nB) {
@@ -842,12 +861,23 @@ final class TorusSpace extends PodSpace {
 
   private void recompute(Form form) {
     long[] blocked = form.blocks.blocked;
+    int length = Integer.MAX_VALUE; // of the runs; turns come by x, so they often grow
     for (Turn turn : form.turns) {
-      long[] s = bufferOne;
-      for (int i = 0; i < rows; i++) {
-        s[i] = full & ~(taken[i] | blocked[i]);
+      if (turn.eA < length) {
+        for (int i = 0; i < rows; i++) {
+          runs[i] = full & ~(taken[i] | blocked[i]);
+        }
+        length = 1;
       }
-      s = windows(turn, s, bufferTwo);
+      runs(runs, length, turn.eA);
+      length = turn.eA;
+      long[] mask = nB <= Long.SIZE ? rowsThatMay(turn) : null;
+      if (mask != null) {
+        fewWindows(turn, mask);
+        continue;
+      }
+      System.arraycopy(runs, 0, bufferOne, 0, rows);
+      long[] s = windowsOfRuns(turn, bufferOne, bufferTwo);
       int count = 0;
       for (int c = 0, i = 0; c < nC; c++) {
         long plane = 0;
@@ -861,6 +891,79 @@ final class TorusSpace extends PodSpace {
       }
       turn.count = count;
     }
+  }
+
+  /**
+   * The rows from which on all rows of a box have some run: by plane, a bit for each b. Where
+   * little is free they are few, and the others need no look.
+   *
+   * @return null if they are so many that going over all rows is less work
+   */
+  private long @Nullable [] rowsThatMay(Turn turn) {
+    long[] s = maskOne;
+    long[] d = maskTwo;
+    long all = -1L >>> (Long.SIZE - nB);
+    for (int c = 0, i = 0; c < nC; c++) {
+      long mask = 0;
+      for (int b = 0; b < nB; b++, i++) {
+        long row = runs[i];
+        mask |= (row | -row) >>> (Long.SIZE - 1) << b;
+      }
+      for (int have = 1; have < turn.eB && mask != 0; ) {
+        int k = Math.min(have, turn.eB - have);
+        mask &= ((mask >>> k) | (wrapB ? mask << (nB - k) : 0)) & all;
+        have += k;
+      }
+      s[c] = mask;
+    }
+    for (int have = 1; have < turn.eC; ) {
+      int k = Math.min(have, turn.eC - have);
+      for (int c = 0; c < nC; c++) {
+        int up = c + k;
+        d[c] = s[c] & (up < nC ? s[up] : wrapC ? s[up - nC] : 0);
+      }
+      long[] swap = s;
+      s = d;
+      d = swap;
+      have += k;
+    }
+    int count = 0;
+    for (int c = 0; c < nC; c++) {
+      s[c] = c % turn.strideC == 0 ? s[c] : 0;
+      count += Long.bitCount(s[c]);
+    }
+    return (long) count * turn.eB * turn.eC <= FEW_ROWS * (long) rows ? s : null;
+  }
+
+  /** The map of a turn, from the rows where there may be any. */
+  private void fewWindows(Turn turn, long[] mask) {
+    long[] map = turn.map;
+    int count = 0;
+    for (int c = 0; c < nC; c++) {
+      int from = c * nB;
+      if (turn.planes[c] != 0) {
+        Arrays.fill(map, from, from + nB, 0);
+      }
+      long plane = 0;
+      for (long rest = mask[c]; rest != 0; rest &= rest - 1) {
+        int b = Long.numberOfTrailingZeros(rest);
+        if (b % turn.strideB != 0) {
+          continue;
+        }
+        long row = turn.starts & (turn.linked == null ? -1L : turn.linked[from + b]);
+        for (int k = 0; k < turn.eC && row != 0; k++) {
+          int base = rowC[c + k];
+          for (int j = 0; j < turn.eB; j++) {
+            row &= runs[base + rowB[b + j]];
+          }
+        }
+        map[from + b] = row;
+        plane |= row;
+        count += Long.bitCount(row);
+      }
+      turn.planes[c] = plane;
+    }
+    turn.count = count;
   }
 
   /**
@@ -910,6 +1013,10 @@ final class TorusSpace extends PodSpace {
     boolean slidesA = sa < nA;
     boolean slidesB = turn.strideB < nB;
     for (int c = 0; c < nC; c++) {
+      if (turn.planes[c] == 0) {
+        Arrays.fill(out.none, c * nB, (c + 1) * nB, 0);
+        continue;
+      }
       int up = c + turn.strideC;
       int down = c - turn.strideC;
       int rowUp = up < nC ? up * nB : wrapC ? (up - nC) * nB : -1;
@@ -1047,6 +1154,98 @@ final class TorusSpace extends PodSpace {
     Form form = forms.get(want);
     refresh(form);
     return form.count() > 0;
+  }
+
+  /**
+   * One pass over the free cells, grown a cell at a time along each axis, rules out nearly all
+   * shapes; what is left is looked at as usual. O(n · r) for n extents with room and r rows.
+   */
+  @Override
+  public int firstThatFits(List<Want> wants) {
+    boolean[] open = null;
+    for (int i = 0; i < wants.size(); i++) {
+      Want want = wants.get(i);
+      if (open == null) {
+        open = openExtents(blocks(want));
+      }
+      if (mayFit(want, open) && fits(register(want))) {
+        return i;
+      }
+    }
+    return -1;
+  }
+
+  private boolean mayFit(Want want, boolean[] open) {
+    Shape tile = topology.cellTile();
+    List<Orientation> turns =
+        want.mayTurn()
+            ? Orientation.ofRank(want.shape().rank())
+            : List.of(Orientation.ofRank(want.shape().rank()).get(0));
+    for (Orientation turn : turns) {
+      Shape extents = want.mayTurn() ? turn.extents(want.shape()) : want.shape();
+      int eA = cellsAlong(extents, tile, axisA);
+      int eB = cellsAlong(extents, tile, axisB);
+      int eC = cellsAlong(extents, tile, axisC);
+      if (eA <= nA && eB <= nB && eC <= nC && open[extentIndex(eA, eB, eC)]) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  private static int cellsAlong(Shape extents, Shape tile, Axis axis) {
+    return (extents.get(axis) + tile.get(axis) - 1) / tile.get(axis);
+  }
+
+  private int extentIndex(int eA, int eB, int eC) {
+    return ((eA - 1) * nB + eB - 1) * nC + eC - 1;
+  }
+
+  /** For each extents whether some box of free cells has them, links and alignment aside. */
+  private boolean[] openExtents(Blocks blocks) {
+    boolean[] open = new boolean[nA * nB * nC];
+    long[] base = new long[rows];
+    for (int i = 0; i < rows; i++) {
+      base[i] = full & ~(taken[i] | blocks.blocked[i]);
+    }
+    long[] alongA = base.clone();
+    long[] alongB = new long[rows];
+    long[] alongC = new long[rows];
+    for (int eA = 1; eA <= nA && any(alongA); eA++) {
+      System.arraycopy(alongA, 0, alongB, 0, rows);
+      for (int eB = 1; eB <= nB && any(alongB); eB++) {
+        System.arraycopy(alongB, 0, alongC, 0, rows);
+        for (int eC = 1; eC <= nC && any(alongC); eC++) {
+          open[extentIndex(eA, eB, eC)] = true;
+          for (int i = 0; i < rows; i++) {
+            int other = i + eC * nB;
+            long more = other < rows ? alongB[other] : wrapC ? alongB[other % rows] : 0;
+            alongC[i] &= more;
+          }
+        }
+        for (int c = 0; c < rows; c += nB) {
+          for (int b = 0; b < nB; b++) {
+            int other = b + eB;
+            long more = other < nB ? alongA[c + other] : wrapB ? alongA[c + other % nB] : 0;
+            alongB[c + b] &= more;
+          }
+        }
+      }
+      for (int i = 0; i < rows && eA < nA; i++) {
+        long wrapped = wrapA ? base[i] << (nA - eA) : 0;
+        alongA[i] &= (base[i] >>> eA | wrapped) & full;
+      }
+    }
+    return open;
+  }
+
+  private static boolean any(long[] rows) {
+    for (long row : rows) {
+      if (row != 0) {
+        return true;
+      }
+    }
+    return false;
   }
 
   @Override
@@ -1233,7 +1432,7 @@ final class TorusSpace extends PodSpace {
   private int lockAll(Form form) {
     int count = 0;
     for (int t = 0; t < form.turns.length; t++) {
-      count += lock(form.turns[t], slides(t));
+      count += form.turns[t].count == 0 ? 0 : lock(form.turns[t], slides(t));
     }
     if (count == 0) {
       for (int t = 0; t < form.turns.length; t++) {
@@ -1257,10 +1456,19 @@ final class TorusSpace extends PodSpace {
     int ties = 0;
     for (int t = 0; t < form.turns.length; t++) {
       Turn turn = form.turns[t];
+      if (turn.count == 0) {
+        continue;
+      }
       long[] map = few ? turn.map : slides(t).none;
-      for (int c = 0, row = 0; c < nC; c++) {
-        for (int b = 0; b < nB; b++, row++) {
+      for (int c = 0; c < nC; c++) {
+        if (turn.planes[c] == 0) {
+          continue;
+        }
+        for (int b = 0, row = c * nB; b < nB; b++, row++) {
           long bits = map[row];
+          if (bits == 0) {
+            continue;
+          }
           int end = seen + Long.bitCount(bits);
           while (next < end) {
             for (; seen < next; seen++) {

@@ -625,6 +625,49 @@ public final class WindowLp {
   }
 
   /**
+   * What is earned by choosing all candidates of a class alike, each class in proportion to its
+   * demand, as much as there is room for. No bound of this program is less. Where one place is like
+   * any other, as in an empty torus, this may be the optimum.
+   *
+   * @return the value; negative infinity where side rows are in the way
+   */
+  public double evenValue() {
+    double[] count = new double[demand.length];
+    for (Block block : blocks) {
+      count[block.clazz] += block.at.length;
+    }
+    fields.forEach(Field::clearLoads);
+    double earned = 0;
+    double[] used = new double[rows.size()];
+    for (int i = 0; i < x.length; i++) {
+      Block block = blocks.get(i);
+      double share = demand[block.clazz] / count[block.clazz];
+      double chosen = share * block.at.length;
+      float[] load = fields.get(block.field).load[block.window];
+      for (int at : block.at) {
+        load[at] += (float) share;
+      }
+      earned += block.gain * chosen;
+      for (int r = 0; r < used.length; r++) {
+        used[r] += rows.get(r).coefficients[i] * chosen;
+      }
+    }
+    double most = 1;
+    for (Field field : fields) {
+      field.spread();
+      for (int i = 0; i < field.cells; i++) {
+        most = Math.max(most, field.load[0][i]);
+      }
+    }
+    for (int r = 0; r < used.length; r++) {
+      if (used[r] / most > rows.get(r).limit) {
+        return Double.NEGATIVE_INFINITY;
+      }
+    }
+    return earned / most;
+  }
+
+  /**
    * Takes some steps (up to {@value #STRIDE}, fewer of large programs), then evaluates the bound
    * and restarts where that helps.
    */

@@ -18,8 +18,11 @@ import dev.slicewright.topology.Slicing;
 import dev.slicewright.topology.TpuTopology;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.BitSet;
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.HashSet;
+import java.util.IdentityHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
@@ -27,7 +30,7 @@ import java.util.Objects;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
-import java.util.function.BooleanSupplier;
+import java.util.concurrent.CancellationException;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -71,21 +74,34 @@ final class Bounds {
   private final Map<Integer, Known> known = new HashMap<>();
   private @Nullable BoundChecker checker; // made when first asked
   private long checkerNanos;
+  private long slowestNanos; // of one certificate of each level
   private @Nullable Map<Long, Long> wantedChips; // by priority, made when first asked
+  private @Nullable Map<Long, Long> keptChips; // the same
   private final Map<CellPrices, CellPrices> interned = new HashMap<>();
 
   private static final long UNIT = Certificate.UNIT;
 
   private final Instance in;
   private final Map<Integer, PodSpace> fresh = new HashMap<>();
+  private final Map<Long, int[]> podsWanted = new HashMap<>(); // by lowest priority
   private final Map<String, List<RowPrice>> rowCache = new HashMap<>();
   private final Map<String, List<CellPrices>> cellCache = new HashMap<>();
   private final Map<List<Integer>, int[]> coverage = new HashMap<>(); // by pod and want
-  private final BooleanSupplier stop;
+  private final Stop stop;
+  private final long endNanos;
+  private volatile long giveUpNanos; // when to leave the evaluation of one certificate
 
-  Bounds(Instance in, BooleanSupplier stop) {
+  /**
+   * Makes the bounds of a problem.
+   *
+   * @param in the problem
+   * @param stop when nothing more is to be tried
+   * @param endNanos by when the plan has to be verified
+   */
+  Bounds(Instance in, Stop stop, long endNanos) {
     this.in = in;
     this.stop = stop;
+    this.endNanos = endNanos;
   }
 
   /** Most plans need no certificate, and so no checker. */
@@ -93,17 +109,35 @@ final class Bounds {
     BoundChecker made = checker;
     if (made == null) {
       long since = System.nanoTime();
-      made = PlanVerifier.boundChecker(in.fleet, in.requests, in.rules, in.cost);
+      made =
+          PlanVerifier.boundChecker(
+              in.fleet,
+              in.requests,
+              in.rules,
+              in.cost,
+              () -> stop.isCancelled() || System.nanoTime() - giveUpNanos >= 0);
       checker = made;
       checkerNanos = System.nanoTime() - since;
     }
     return made;
   }
 
+  /** The verifier will take as long again: half of the time that is left is all there is. */
+  private void limit() {
+    long now = System.nanoTime();
+    giveUpNanos = now + Math.max(0, endNanos - now - verifyNanos()) / 2;
+  }
+
   /** About how long the verifier will take to check one certificate of each level. */
   synchronized long verifyNanos() {
-    return checkerNanos
-        + known.values().stream().mapToLong(k -> Math.max(k.slowestNanos, k.treeNanos)).sum();
+    return checkerNanos + slowestNanos;
+  }
+
+  private void took(Known k, long nanos, long treeNanos) {
+    slowestNanos -= Math.max(k.slowestNanos, k.treeNanos);
+    k.slowestNanos = Math.max(k.slowestNanos, nanos);
+    k.treeNanos = treeNanos;
+    slowestNanos += Math.max(k.slowestNanos, k.treeNanos);
   }
 
   /**
@@ -122,7 +156,8 @@ final class Bounds {
       k.best = k.trivial;
       k.tried = 0;
       if (k.found != null) {
-        k.best = better(l, values, k.best, k.found); // evaluated before, so next to free
+        Bound again = evaluate(l, values, k.found); // evaluated before, so next to free
+        k.best = isBetter(l, again, k.best) ? again : k.best;
       }
       // Cases hold for the values they were made for: a listener may have asked for others since.
       long[] treeFor = k.treeFor;
@@ -142,8 +177,16 @@ final class Bounds {
         && k.tried < all.size()
         && (k.tried < k.evaluated || !stop.getAsBoolean())) {
       long since = System.nanoTime();
-      k.best = better(l, values, k.best, all.get(k.tried++));
-      k.slowestNanos = Math.max(k.slowestNanos, System.nanoTime() - since);
+      Bound proved;
+      try {
+        proved = evaluate(l, values, all.get(k.tried));
+      } catch (CancellationException e) {
+        k.certificates = List.copyOf(all.subList(0, k.evaluated)); // others would take as long
+        break;
+      }
+      k.best = isBetter(l, proved, k.best) ? proved : k.best;
+      k.tried++;
+      took(k, System.nanoTime() - since, k.treeNanos);
       k.evaluated = Math.max(k.evaluated, k.tried);
     }
     return k.best;
@@ -161,8 +204,13 @@ final class Bounds {
     bound(l, values);
     Known k = Objects.requireNonNull(known.get(l));
     long since = System.nanoTime();
-    Bound proved = evaluate(l, values, certificate);
-    k.slowestNanos = Math.max(k.slowestNanos, System.nanoTime() - since);
+    Bound proved;
+    try {
+      proved = evaluate(l, values, certificate);
+    } catch (CancellationException e) {
+      return weakest(l);
+    }
+    took(k, System.nanoTime() - since, k.treeNanos);
     if (isBetter(l, proved, k.best)) {
       k.best = proved;
       k.found = certificate;
@@ -184,22 +232,25 @@ final class Bounds {
       k.best = new Bound(bound, new Proof.Branched(tree));
       k.cases = k.best;
       k.treeFor = values;
-      k.treeNanos = k.leafNanos * tree.leaves();
+      took(k, k.slowestNanos, k.leafNanos * tree.leaves());
     }
   }
 
   /**
    * The bound of one case.
    *
-   * @return the bound; {@link Long#MAX_VALUE} if the prices do not suit this problem
+   * @return the bound; {@link Long#MAX_VALUE} if the prices do not suit this problem, or there is
+   *     no time to evaluate them
    */
   synchronized long leaf(
       Certificate certificate, List<BranchTree.Step> path, long[] branchPrices, long[] values) {
     long since = System.nanoTime();
     long bound;
     try {
-      bound = checker().bound(certificate, path, branchPrices, values);
-    } catch (IllegalArgumentException | ArithmeticException e) {
+      BoundChecker made = checker();
+      limit();
+      bound = made.bound(certificate, path, branchPrices, values);
+    } catch (IllegalArgumentException | ArithmeticException | CancellationException e) {
       return Long.MAX_VALUE;
     }
     Known k = known.get(certificate.level());
@@ -225,7 +276,7 @@ final class Bounds {
       for (Demand demand : in.demands) {
         long chips =
             Math.multiplyExact(
-                ObjectiveLevels.mostCounted(demand.request()), (long) demand.request().slices());
+                in.goals.mostGain(demand.request()), (long) demand.request().slices());
         sums.merge(demand.request().priority(), chips, Math::addExact);
       }
       wantedChips = sums;
@@ -233,30 +284,34 @@ final class Bounds {
     return sums;
   }
 
-  private Bound trivial(Level level) {
-    long sum = 0;
-    if (level.kind() == Level.Kind.PLACED) {
-      sum = wanted().getOrDefault(level.priority(), 0L);
-    } else if (level.kind() == Level.Kind.KEPT) {
-      sum = in.pinnedKept.getOrDefault(level.priority(), 0L);
+  /** The most chips that can be kept, by priority. */
+  private Map<Long, Long> kept() {
+    Map<Long, Long> sums = keptChips;
+    if (sums == null) {
+      sums = new HashMap<>(in.pinnedKept);
       for (Instance.Free free : in.free) {
-        if (free.request().priority() == level.priority()) {
-          for (int i = 0; i < free.slices().size(); i++) {
-            if (!free.broken()[i] || free.permission().move()) {
-              sum =
-                  Math.addExact(
-                      sum, ObjectiveLevels.counted(free.request(), free.slices().get(i).shape()));
-            }
+        for (int i = 0; i < free.slices().size(); i++) {
+          if (free.keptByStaying(i) > 0 || free.permission().move()) {
+            long chips = ObjectiveLevels.counted(free.request(), free.slices().get(i).shape());
+            sums.merge(free.request().priority(), chips, Math::addExact);
           }
         }
       }
+      keptChips = sums;
     }
-    return new Bound(sum, new Proof.Trivial());
+    return sums;
   }
 
-  private Bound better(int l, long[] values, Bound best, Certificate certificate) {
-    Bound proved = evaluate(l, values, certificate);
-    return isBetter(l, proved, best) ? proved : best;
+  private Bound trivial(Level level) {
+    long sum = 0;
+    if (level.kind() == Level.Kind.DRAIN) {
+      sum = in.pinnedDrained;
+    } else if (level.kind() == Level.Kind.PLACED || level.kind() == Level.Kind.ROOM) {
+      sum = wanted().getOrDefault(level.priority(), 0L);
+    } else if (level.kind() == Level.Kind.KEPT) {
+      sum = kept().getOrDefault(level.priority(), 0L);
+    }
+    return new Bound(sum, new Proof.Trivial());
   }
 
   private boolean isBetter(int l, Bound one, Bound other) {
@@ -265,14 +320,24 @@ final class Bounds {
         : one.value() > other.value();
   }
 
-  /** The bound of a certificate; the weakest of all if it does not suit this problem. */
+  private long weakest(int l) {
+    return in.levels.get(l).kind().maximise() ? Long.MAX_VALUE : Long.MIN_VALUE;
+  }
+
+  /**
+   * The bound of a certificate; the weakest of all if it does not suit this problem.
+   *
+   * @throws CancellationException if it takes too long
+   */
   private Bound evaluate(int l, long[] values, Certificate certificate) {
     long value;
     try {
-      value = checker().bound(certificate, values);
+      BoundChecker made = checker();
+      limit();
+      value = made.bound(certificate, values);
     } catch (IllegalArgumentException | ArithmeticException e) {
       // Prices that do not suit this pod, or figures too large for them.
-      value = in.levels.get(l).kind().maximise() ? Long.MAX_VALUE : Long.MIN_VALUE;
+      value = weakest(l);
     }
     return new Bound(value, new Proof.Certified(certificate));
   }
@@ -287,11 +352,12 @@ final class Bounds {
     if (level.kind() == Level.Kind.SHAPE_RANK) {
       return List.of(forced(l));
     }
-    if (level.kind() == Level.Kind.KEPT && !in.free.isEmpty()) {
+    if ((level.kind() == Level.Kind.KEPT || level.kind() == Level.Kind.DRAIN)
+        && !in.free.isEmpty()) {
       // Without prices: what has no place to which it could move.
       return List.of(new Certificate(l, List.of(), List.of(), new long[l]));
     }
-    if (level.kind() != Level.Kind.PLACED) {
+    if (level.kind() != Level.Kind.PLACED && level.kind() != Level.Kind.ROOM) {
       return List.of();
     }
     long priority = level.priority();
@@ -416,15 +482,24 @@ final class Bounds {
         key -> {
           Map<Integer, long[]> byPod = new TreeMap<>();
           Map<Integer, Set<Integer>> seen = new HashMap<>(); // by pod: wants
+          List<Set<Choice>> same = // for those that mind degraded parts, and others
+              List.of(
+                  Collections.newSetFromMap(new IdentityHashMap<>()),
+                  Collections.newSetFromMap(new IdentityHashMap<>()));
           for (Demand demand : in.demands) {
             if (demand.request().priority() < priority) {
               continue;
             }
+            boolean holds = !in.fleet.holdsOf(demand.request().id()).isEmpty();
             for (Choice choice : demand.choices()) {
-              if (choice.shape().chips() < size) {
+              if (choice.shape().chips() < size
+                  || !holds && !same.get(demand.request().healthyOnly() ? 1 : 0).add(choice)) {
                 continue;
               }
               for (int p : choice.pods()) {
+                if (stop.getAsBoolean()) {
+                  return List.of();
+                }
                 TpuTopology t = in.pods.get(p).topology();
                 boolean inCubes = t.slicing() instanceof Slicing.OpticalCubes o && o.boxesInCube();
                 if (!(t.slicing() instanceof Slicing.TorusBoxes) || inCubes) {
@@ -464,14 +539,27 @@ final class Bounds {
   }
 
   private int[] podsWanted(long priority) {
-    return in.demands.stream()
-        .filter(d -> d.request().priority() >= priority)
-        .flatMap(d -> d.choices().stream())
-        .flatMapToInt(c -> Arrays.stream(c.pods()))
-        .distinct()
-        .sorted()
-        .toArray();
+    return podsWanted.computeIfAbsent(
+        priority,
+        key -> {
+          Set<Choice> seen = Collections.newSetFromMap(new IdentityHashMap<>());
+          BitSet pods = new BitSet(in.pods.size());
+          for (Demand demand : in.demands) {
+            if (demand.request().priority() < priority) {
+              continue;
+            }
+            for (Choice choice : demand.choices()) {
+              // Requests that could be served alike share their choices.
+              for (int p : seen.add(choice) ? choice.pods() : NOWHERE) {
+                pods.set(p);
+              }
+            }
+          }
+          return pods.stream().toArray();
+        });
   }
+
+  private static final int[] NOWHERE = {};
 
   // ---------------------------------------------------------------- price
 

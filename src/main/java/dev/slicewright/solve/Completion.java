@@ -30,8 +30,9 @@ import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Adds to a solution, by search, what it leaves out: moves broken slices that may move, and places
- * demands that are not placed. Nothing of the solution is taken back, so the result is never worse.
+ * Adds to a solution, by search, what it leaves out: moves slices that use failed or drained parts
+ * and may move, lets go what is drained, may leave and keeps nothing by staying, and places demands
+ * that are not placed. Nothing of the solution is taken back, so the result is never worse.
  *
  * <p>A slice of whole cubes keeps those that work and swaps the others; every other slice goes to
  * the best fit, its own pod first. O(demands × a search for a place).
@@ -94,11 +95,11 @@ final class Completion {
     return c.out;
   }
 
-  /** Whether there is anything broken that may move. */
+  /** Whether there is anything broken that may move, or drained that may move or leave. */
   static boolean hasRepairs(Instance in) {
     for (Instance.Free free : in.free) {
-      for (int i = 0; free.permission().move() && i < free.broken().length; i++) {
-        if (free.broken()[i]) {
+      for (int i = 0; i < free.broken().length; i++) {
+        if (free.shouldMove(i) && free.permission().move() || free.drained()[i] > 0) {
           return true;
         }
       }
@@ -178,21 +179,50 @@ final class Completion {
           RunningSlice slice = free.slices().get(i);
           boolean fine =
               free.request().interconnect() != Interconnect.TWISTED || !slice.twist().isNone();
-          if (free.broken()[i]
+          if (free.shouldMove(i)
               && fine
               && !out.moved().containsKey(slice.id())
-              && withinBudget(free)) {
+              && withinBudget(free, 1)) {
             move(free, slice);
           }
         }
       }
+      evict(free);
     }
   }
 
-  /** Whether one more slice of a request may be moved. */
-  private boolean withinBudget(Instance.Free next) {
+  /** Lets a request go that should leave drained parts and keeps nothing by staying. */
+  private void evict(Instance.Free free) {
+    boolean drained = false;
+    boolean idle = free.permission().evict() && free.request().gang().isEmpty();
+    for (int i = 0; idle && i < free.slices().size(); i++) {
+      drained |= free.drained()[i] > 0;
+      idle = free.keptByStaying(i) == 0 && !out.moved().containsKey(free.slices().get(i).id());
+    }
+    if (!idle
+        || !drained
+        || out.evicted().contains(free.request().id())
+        || !withinBudget(free, free.slices().size())) {
+      return;
+    }
+    String tenant = free.request().tenant();
+    long victims =
+        in.free.stream()
+            .filter(f -> f.request().tenant().equals(tenant))
+            .filter(f -> out.evicted().contains(f.request().id()))
+            .count();
+    if (victims < in.rules.victims().mostPerTenant()) {
+      out.evicted().add(free.request().id());
+      for (RunningSlice slice : free.slices()) {
+        search.space(in.podOf(slice.pod())).setTaken(slice.footprint(), false);
+      }
+    }
+  }
+
+  /** Whether so many more slices of a request may be disturbed. */
+  private boolean withinBudget(Instance.Free next, int more) {
     DisruptionBudget budget = in.rules.disruption();
-    long slices = out.moved().size() + 1L;
+    long slices = (long) out.moved().size() + more;
     long seconds = 0;
     Set<String> tenants = new TreeSet<>();
     for (Instance.Free free : in.free) {

@@ -68,7 +68,7 @@ final class Explainer {
   private final Map<Integer, CellSet> busyAfter = new HashMap<>();
   private final Map<String, List<Pod>> variants = new HashMap<>();
   private final Map<List<Pod>, Map<Integer, PodSpace>> spaces = new IdentityHashMap<>();
-  private final Map<TpuTopology, List<Shape>> legalShapes = new IdentityHashMap<>();
+  private final Map<List<Object>, List<Shape>> largestLegal = new HashMap<>(); // descending
   private final Map<TpuTopology, PodSpace> emptySpaces = new HashMap<>();
   private @Nullable Map<Integer, Changed> changed; // by pod; made when first asked
 
@@ -146,7 +146,31 @@ final class Explainer {
     return known;
   }
 
+  /** Time is up in the midst of a question: what was not asked is not known. */
+  private static final class OutOfTime extends RuntimeException {
+    private static final long serialVersionUID = 1;
+
+    OutOfTime() {
+      super("out of time", null, false, false);
+    }
+  }
+
+  private void inTime() {
+    if (stop.getAsBoolean()) {
+      throw new OutOfTime();
+    }
+  }
+
   private Unplaced explainAnew(int d) {
+    try {
+      return explainInTime(d);
+    } catch (OutOfTime e) {
+      SliceRequest request = in.demands.get(d).request();
+      return late(request, evidence(d, wantedChips(request)));
+    }
+  }
+
+  private Unplaced explainInTime(int d) {
     Demand demand = in.demands.get(d);
     SliceRequest request = demand.request();
     long wanted = wantedChips(request);
@@ -203,8 +227,12 @@ final class Explainer {
       return late(request, evidence);
     }
     if (!fitsAlone(d, in.pods)) {
-      int limit = bindingLimit(d);
-      return limit >= 0 ? overLimit(d, limit, wanted) : alone(d, demand, evidence);
+      try {
+        int limit = bindingLimit(d);
+        return limit >= 0 ? overLimit(d, limit, wanted) : alone(d, demand, evidence);
+      } catch (OutOfTime e) {
+        return unexplained(request, evidence);
+      }
     }
     return rivals(d, demand, evidence);
   }
@@ -257,11 +285,14 @@ final class Explainer {
     boolean optical = false;
     Set<String> accelerators = new LinkedHashSet<>();
     Set<TpuTopology> seen = new LinkedHashSet<>();
+    TpuTopology last = null;
     for (Pod pod : in.pods) {
-      if (!Instance.matches(request, pod) || !seen.add(pod.topology())) {
+      TpuTopology t = pod.topology();
+      if (t == last || seen.contains(t) || !Instance.matches(request, pod)) {
         continue;
       }
-      TpuTopology t = pod.topology();
+      seen.add(t);
+      last = t;
       accelerators.add(t.accelerator().toString());
       optical |= t.isOptical();
       if (request.shapes().isEmpty()) {
@@ -275,7 +306,7 @@ final class Explainer {
                   + chips(request.chips())
                   + ".";
           if (!stop.getAsBoolean()) {
-            nearest.addAll(near(t, request.chips()));
+            nearest.addAll(t.nearestLegalShapes(request.chips(), 3));
           }
         }
         continue;
@@ -285,7 +316,7 @@ final class Explainer {
         shapes |= no.isEmpty();
         if (!no.isEmpty() && why.isEmpty()) {
           why = no;
-          // A large pod has a million shapes: the reason is known without looking through them.
+          // The reason is known without looking through a large pod's shapes.
           if (!stop.getAsBoolean()) {
             nearest.addAll(t.nearestLegalShapes(shape, 3));
           }
@@ -323,15 +354,6 @@ final class Explainer {
                     + "."));
   }
 
-  private static List<Shape> near(TpuTopology t, long chips) {
-    return t.legalShapes().stream()
-        .sorted(
-            Comparator.<Shape>comparingDouble(s -> Math.abs(Math.log((double) s.chips() / chips)))
-                .thenComparing(Comparator.naturalOrder()))
-        .limit(3)
-        .toList();
-  }
-
   /** Why not even the empty fleet could hold its unit, or an empty string. Only what is proved. */
   private String never(Demand demand) {
     String own = neverAlone(demand);
@@ -358,6 +380,7 @@ final class Explainer {
             demand.choices());
     boolean any = false;
     for (Choice choice : demand.choices()) {
+      inTime();
       for (int p : choice.pods()) {
         if (capacity(demand, choice, p) > 0) {
           return false;
@@ -375,6 +398,7 @@ final class Explainer {
       return "No pod that matches can form it.";
     }
     for (Choice choice : demand.choices()) {
+      inTime();
       Map<Integer, Long> byDomain = new HashMap<>();
       long sum = 0;
       long best = 0;
@@ -604,21 +628,24 @@ final class Explainer {
       for (int p : choice.pods()) {
         Pod pod = in.pods.get(p);
         TpuTopology t = pod.topology();
-        if (stop.getAsBoolean() || best != null && best.chips() >= limit) {
+        if (best != null && best.chips() >= limit) {
           return best;
+        }
+        if (stop.getAsBoolean()) {
+          return null;
         }
         long free = (long) pod.room().freeCells() * t.chipsPerCell();
         if (best != null && !freed(p) && free <= best.chips()) {
           continue;
         }
-        List<Shape> shapes = legalShapes.computeIfAbsent(t, TpuTopology::legalShapes);
-        int tried = 0;
-        for (int i = shapes.size() - 1; i >= 0 && !stop.getAsBoolean(); i--) {
-          Shape shape = shapes.get(i);
-          if (shape.chips() > limit) {
-            continue;
+        List<Shape> shapes =
+            largestLegal.computeIfAbsent(
+                List.of(t, limit), k -> t.largestLegalShapes(limit, MAX_SHAPES_TRIED));
+        for (Shape shape : shapes) {
+          if (stop.getAsBoolean()) {
+            return null; // a larger one may fit
           }
-          if (best != null && shape.chips() <= best.chips() || tried++ > MAX_SHAPES_TRIED) {
+          if (best != null && shape.chips() <= best.chips()) {
             break;
           }
           if (!freed(p)
@@ -739,12 +766,14 @@ final class Explainer {
     switch (change) {
       case CLEARED -> {
         for (Instance.Free free : in.free) {
+          inTime();
           fleet = fleet.release(free.request().id());
         }
       }
       case HEALTHY -> {
         for (Pod pod : in.pods) {
           for (Part part : pod.reportedHealth().keySet()) {
+            inTime();
             fleet = fleet.repair(pod.id(), part);
           }
         }
@@ -752,6 +781,7 @@ final class Explainer {
       case UNCORDONED -> {
         for (Pod pod : in.pods) {
           for (Part part : pod.cordons()) {
+            inTime();
             fleet = fleet.uncordon(pod.id(), part);
           }
           fleet = pod.isCordoned() ? fleet.uncordonPod(pod.id()) : fleet;
@@ -759,6 +789,7 @@ final class Explainer {
       }
       case UNHELD -> {
         for (Hold hold : in.fleet.holds()) {
+          inTime();
           fleet = fleet.dropHold(hold.id());
         }
       }
@@ -798,12 +829,18 @@ final class Explainer {
             in.rules.now(),
             1,
             credits == null ? null : new long[][] {credits[d]});
-    search.construct(() -> false);
+    search.construct(stop);
+    if (search.assignments().get(0) == null) {
+      inTime();
+    }
     if (search.assignments().get(0) == null
         && request.slices() > 1
         && request.slices() <= MAX_SLICES_SHUFFLED) {
       // Several slices: the first that comes to hand may stand in the way of the next.
       search.improve(ROUNDS_ALONE, () -> search.value()[0] > 0 || stop.getAsBoolean(), NONE);
+      if (search.assignments().get(0) == null) {
+        inTime();
+      }
     }
     return search.assignments().get(0) != null;
   }
@@ -811,6 +848,7 @@ final class Explainer {
   private static final Runnable NONE = () -> {};
 
   private boolean fits(Demand demand, Choice choice, List<Pod> pods, int p) {
+    inTime();
     if (PodSpace.bestCase(pods.get(p), choice.shape(), demand.request().healthyOnly())
         == Double.POSITIVE_INFINITY) {
       return false;
@@ -839,6 +877,20 @@ final class Explainer {
             : proved
                 ? "No best plan has room for it; time ran out before the reason was narrowed down."
                 : "Time ran out before a place was found or ruled out; allow a longer deadline.");
+  }
+
+  /** That it does not fit alone is known, but not why. */
+  private Unplaced unexplained(SliceRequest request, Evidence evidence) {
+    return proved || stop.isCancelled()
+        ? late(request, evidence)
+        : new Unplaced(
+            request.id(),
+            Reason.DEADLINE,
+            false,
+            evidence,
+            "Even with nothing of this batch placed it "
+                + (request.slices() == 1 ? "has no room" : "found no room")
+                + "; time ran out before it was known what is in its way.");
   }
 
   private Unplaced alone(int d, Demand demand, Evidence evidence) {
@@ -893,7 +945,9 @@ final class Explainer {
           Reason.BLOCKED_BY_CORDON,
           false,
           evidence,
-          "It would fit if nothing were cordoned; "
+          (in.rules.drains().isEmpty()
+                  ? "It would fit if nothing were cordoned; "
+                  : "It would fit if nothing were cordoned or drained; ")
               + chips(evidence.freeChips())
               + " are free outside the cordons.");
     }
@@ -970,6 +1024,9 @@ final class Explainer {
       for (int p : choice.pods()) {
         Pod pod = in.pods.get(p);
         TpuTopology t = pod.topology();
+        if (stop.getAsBoolean()) {
+          return List.of(); // there may be fewer elsewhere
+        }
         PodSpace space = PodSpace.of(healthy.get(p), in.rules.now(), false);
         int want =
             space.register(PlacementSearch.wantOf(demand, choice, healthy.get(p), in.rules.now()));
@@ -1045,6 +1102,7 @@ final class Explainer {
       boolean roomLeft = false;
       for (Choice choice : demand.choices()) {
         for (int p : choice.pods()) {
+          inTime();
           roomLeft = roomLeft || fitsAfter(demand, choice, p);
         }
       }
@@ -1104,6 +1162,7 @@ final class Explainer {
     for (int o = 0; o < in.demands.size(); o++) {
       Assignment a = solution.placed().get(o);
       if (a != null
+          && !in.isPhantom(o)
           && in.demands.get(o).unit() != demand.unit()
           && Arrays.stream(a.pods()).anyMatch(pods::contains)) {
         takers.add(in.demands.get(o).request());

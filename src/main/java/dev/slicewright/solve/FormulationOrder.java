@@ -22,20 +22,30 @@ import org.jspecify.annotations.Nullable;
  * <p>Whether boxes fit into a mesh: intervals are quickest by far. With nothing to waste they may
  * be hopeless, so they get a quarter of the time; then come the exhaustive search and CP-SAT over
  * candidates, whose cell rows are equations. On all else those that are made for meshes are left
- * out. Formulations that are not built in keep their place after the built-in ones.
+ * out, unless the user has named them: then the user's order stands, and one that declines says why
+ * in a note. Formulations that are not built in keep their place after the built-in ones.
  */
 final class FormulationOrder {
 
   private FormulationOrder() {}
 
-  /** The formulations to ask, first ones first. O(cells of the model). */
-  static List<Formulation> of(List<Formulation> given, PlacementModel model) {
+  /**
+   * The formulations to ask, first ones first. O(cells of the model).
+   *
+   * @param given all of them
+   * @param named whether the user has named them, and not left them to us
+   * @param model the model
+   */
+  static List<Formulation> of(List<Formulation> given, boolean named, PlacementModel model) {
     boolean special = given.stream().anyMatch(FormulationOrder::isForMeshes);
     if (!special || given.size() == 1) {
       return given;
     }
     MeshPacking packing = MeshPacking.of(model, model.levels().size() - 1).orElse(null);
     List<Formulation> out = new ArrayList<>(given);
+    if (packing == null && named) {
+      return given;
+    }
     if (packing == null) {
       out.removeIf(FormulationOrder::isForMeshes);
       return out.isEmpty() ? given : out;

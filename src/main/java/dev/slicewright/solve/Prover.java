@@ -107,7 +107,8 @@ final class Prover {
     }
     for (int l = 0; l < in.levels.size(); l++) {
       Level level = in.levels.get(l);
-      if (level.kind() != Level.Kind.PLACED || bounds.bound(l, values).value() <= values[l]) {
+      boolean placed = level.kind() == Level.Kind.PLACED || level.kind() == Level.Kind.ROOM;
+      if (!placed || bounds.bound(l, values).value() <= values[l]) {
         continue;
       }
       Relaxation relaxation = relaxations.get(l);
@@ -259,6 +260,7 @@ final class Prover {
         if (demand.request().priority() >= priority && !demand.choices().isEmpty()) {
           List<Object> key = PlacementSearch.classKey(demand);
           key.set(0, demand.request().priority());
+          key.add(in.goals.mostGain(demand.request()));
           for (Choice choice : demand.choices()) {
             for (int p : choice.pods()) {
               if (!in.pods.get(p).holds().isEmpty()) {
@@ -383,8 +385,18 @@ final class Prover {
       if (next == null || next.stuck) {
         return false; // the weakest bound cannot be improved
       }
+      if (next.parent == null && next.steps == 0 && !helps && isEven(prover, values)) {
+        next.stuck = true;
+        return false;
+      }
       advance(prover, next, values);
       return true;
+    }
+
+    /** Whether one place is so like another that the relaxation knows no better than arithmetic. */
+    private boolean isEven(Prover prover, long[] values) {
+      double chips = (lp.evenValue() + 0.004) * unit;
+      return Math.floor(chips / gcd) * gcd >= prover.bounds.bound(level, values).value();
     }
 
     private void advance(Prover prover, Case at, long[] values) {

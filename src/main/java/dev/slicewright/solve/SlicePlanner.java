@@ -12,10 +12,13 @@ import dev.slicewright.formulation.ProcessFormulation;
 import dev.slicewright.formulation.ortools.CpSatFormulation;
 import dev.slicewright.formulation.ortools.CpSatIntervalsFormulation;
 import dev.slicewright.formulation.ortools.LpRelaxation;
+import dev.slicewright.plan.Goals;
 import dev.slicewright.plan.ObjectiveLevels;
 import dev.slicewright.plan.Plan;
 import dev.slicewright.request.PlanningRules;
+import dev.slicewright.request.RoomGoal;
 import dev.slicewright.request.SliceRequest;
+import dev.slicewright.topology.Shape;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
@@ -44,12 +47,14 @@ public final class SlicePlanner {
   static final Consumer<Plan> NOBODY = plan -> {};
 
   private final List<Formulation> formulations;
+  private final boolean named;
   private final CostTerms cost;
   private final Semaphore workers;
   private final boolean failOnRejection;
 
   private SlicePlanner(Builder b) {
     this.formulations = List.copyOf(b.formulations);
+    this.named = b.named;
     this.cost = b.cost;
     this.workers = new Semaphore(b.maxWorkers - 1);
     this.failOnRejection = b.failOnRejection;
@@ -249,6 +254,62 @@ public final class SlicePlanner {
     return new MakeRoom(this, instance, budget, start).tidy(moves);
   }
 
+  /**
+   * How many more slices of a shape fit now, disjoint and all together, without rules.
+   *
+   * @param fleet the present fleet
+   * @param shape the shape; it may be turned, and go to any pod that can form it
+   * @param budget how long it may take
+   * @return the number found, a bound, and where they go
+   */
+  public Capacity capacity(Fleet fleet, Shape shape, SolveBudget budget) {
+    return CapacityRun.of(this, fleet, CapacityRun.any(shape), PlanningRules.NONE, budget);
+  }
+
+  /**
+   * How many more requests of one kind fit now, disjoint and all together, beside all that runs:
+   * nothing is moved or evicted, whatever the rules permit. Holds, health, cordons, quotas and
+   * reserved capacity count as in {@link #plan}. A gang is not looked at. Of a multislice, copies
+   * of all its slices are counted.
+   *
+   * <p>Where shapes earn different chips the planner takes the most chips, so that the value may
+   * fall short of the bound.
+   *
+   * @param fleet the present fleet
+   * @param like the kind; it need not be new: its id may run already
+   * @param rules quotas, reserved capacity, and the time
+   * @param budget how long it may take
+   * @return the number found, a bound, and where they go; 0 with the reason where none fits
+   */
+  public Capacity capacity(
+      Fleet fleet, SliceRequest like, PlanningRules rules, SolveBudget budget) {
+    return CapacityRun.of(this, fleet, like, rules, budget);
+  }
+
+  /**
+   * The largest slice that fits now, in each pod and in the fleet, beside all that runs.
+   *
+   * @param fleet the present fleet
+   * @param like what is asked of the slice: accelerators, labels, pod, tenant, interconnect,
+   *     health; its shapes, chips, slices and turning are not looked at. Its own holds do not block
+   *     it
+   * @param rules quotas, reserved capacity, and the time
+   * @return exact; an empty list of pods where none matches
+   */
+  public LargestPlaceable largestPlaceable(Fleet fleet, SliceRequest like, PlanningRules rules) {
+    return LargestRun.of(fleet, like, rules);
+  }
+
+  /** The same planner with search and bounds alone, on its caller's thread. */
+  SlicePlanner withoutFormulations() {
+    Builder b = builder().formulations(List.of()).cost(cost).maxWorkers(1);
+    return b.failOnRejectedPlan(failOnRejection).build();
+  }
+
+  CostTerms cost() {
+    return cost;
+  }
+
   private static List<SliceRequest> checked(
       Fleet fleet, List<SliceRequest> requests, PlanningRules rules) {
     Objects.requireNonNull(fleet, "fleet");
@@ -289,6 +350,22 @@ public final class SlicePlanner {
             "request id " + request.id() + " runs already; release it first or use another id");
       }
     }
+    Goals.check(fleet, batch, rules, problems);
+    try {
+      long room = 0;
+      for (RoomGoal goal : rules.rooms()) {
+        SliceRequest like = goal.like();
+        long each = goal.weight() > 0 ? goal.weight() : ObjectiveLevels.mostCounted(like);
+        each = Math.multiplyExact(each, (long) like.slices());
+        room = Math.addExact(room, Math.multiplyExact(each, (long) goal.times()));
+        slices += (long) goal.times() * like.slices();
+      }
+    } catch (ArithmeticException e) {
+      problems.add(
+          "rules.rooms",
+          "expected at most 2^63 - 1 chips, or a value of that, in all room goals, but there is"
+              + " more; ask for less");
+    }
     if (slices > MAX_SLICES) {
       problems.add(
           "requests", "expected at most " + MAX_SLICES + " slices, but there are " + slices);
@@ -303,6 +380,11 @@ public final class SlicePlanner {
 
   List<Formulation> formulations() {
     return formulations;
+  }
+
+  /** Whether the user has named the formulations. */
+  boolean namedFormulations() {
+    return named;
   }
 
   /** Starts loading native code, so that it is there when the search has had its turn. */
@@ -341,6 +423,7 @@ public final class SlicePlanner {
             CpSatFormulation.create(),
             CpSatIntervalsFormulation.create(),
             MeshSearchFormulation.create());
+    private boolean named;
     private CostTerms cost = CostTerms.DEFAULT;
     private int maxWorkers = Math.max(1, Runtime.getRuntime().availableProcessors());
     private boolean failOnRejection;
@@ -348,14 +431,16 @@ public final class SlicePlanner {
     private Builder() {}
 
     /**
-     * Sets the formulations, tried in this order, but that the built-in ones go by what a model
-     * asks; none at all leaves search and bounds.
+     * Sets the formulations, tried in this order, but that on flat meshes the built-in ones go by
+     * what is quickest there; one that cannot take a model says why in {@link Plan#notes()}. None
+     * at all leaves search and bounds.
      *
      * @param values the formulations
      * @return this
      */
     public Builder formulations(List<Formulation> values) {
       formulations = List.copyOf(values);
+      named = true;
       return this;
     }
 

@@ -5,6 +5,8 @@ import dev.slicewright.InvalidInputException;
 import dev.slicewright.Problems;
 import dev.slicewright.SliceId;
 import dev.slicewright.SolveBudget;
+import dev.slicewright.cost.Collectives;
+import dev.slicewright.cost.Disruption;
 import dev.slicewright.fleet.RunningSlice;
 import dev.slicewright.formulation.Formulation;
 import dev.slicewright.formulation.FormulationResult;
@@ -15,6 +17,7 @@ import dev.slicewright.plan.BrokenSlice;
 import dev.slicewright.plan.Eviction;
 import dev.slicewright.plan.Level;
 import dev.slicewright.plan.Move;
+import dev.slicewright.plan.ObjectiveLevels;
 import dev.slicewright.plan.Phase;
 import dev.slicewright.plan.Placement;
 import dev.slicewright.plan.Plan;
@@ -24,9 +27,11 @@ import dev.slicewright.plan.Reason;
 import dev.slicewright.plan.RequestPlacement;
 import dev.slicewright.plan.Score;
 import dev.slicewright.plan.Score.LevelScore;
+import dev.slicewright.plan.Staying;
 import dev.slicewright.plan.StopReason;
 import dev.slicewright.plan.Unplaced;
 import dev.slicewright.request.Interconnect;
+import dev.slicewright.request.Permission;
 import dev.slicewright.search.Assignment;
 import dev.slicewright.search.Demand;
 import dev.slicewright.search.Demand.Choice;
@@ -36,9 +41,11 @@ import dev.slicewright.topology.TpuTopology;
 import dev.slicewright.topology.Twist;
 import java.lang.System.Logger;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -131,7 +138,7 @@ final class SolveRun {
     this.stop = new Stop(token, startNanos + whole - reserve);
     this.hardStop = new Stop(token, startNanos + whole);
     phase("translate", startNanos, in.requests.size());
-    this.bounds = new Bounds(in, stop);
+    this.bounds = new Bounds(in, stop, hardStop.deadlineNanos());
     this.prover = new Prover(in, bounds, budget.deadline().toMillis());
     this.asker = new Asker(stop, hardStop, this::note);
     this.best = Solution.nothing(in.demands.size());
@@ -401,10 +408,10 @@ final class SolveRun {
       int p = 0;
       for (int l = 0; l < out.length; l++) {
         switch (in.levels.get(l).kind()) {
-          case PLACED -> out[l] = value[p++];
+          case PLACED, ROOM -> out[l] = value[p++];
           case SHAPE_RANK -> out[l] = -value[in.priorities.length];
           case PRICE -> out[l] = -value[in.priorities.length + 1];
-          case KEPT, DISRUPTION, NEW_HOSTS -> {}
+          case KEPT, DRAIN, DISRUPTION, NEW_HOSTS -> {}
         }
       }
       return out;
@@ -426,8 +433,8 @@ final class SolveRun {
       Level level = in.levels.get(l);
       boolean own =
           switch (level.kind()) {
-            case PLACED, SHAPE_RANK, PRICE -> true;
-            case KEPT, DISRUPTION, NEW_HOSTS -> false;
+            case PLACED, ROOM, SHAPE_RANK, PRICE -> true;
+            case KEPT, DRAIN, DISRUPTION, NEW_HOSTS -> false;
           };
       long bound = own ? bounds.bound(l, aim).value() : aim[l];
       if (bound != aim[l]) {
@@ -438,7 +445,7 @@ final class SolveRun {
     return true;
   }
 
-  private static void join(Thread thread) {
+  static void join(Thread thread) {
     boolean interrupted = false;
     while (thread.isAlive()) {
       try {
@@ -582,7 +589,9 @@ final class SolveRun {
     if (t == null) {
       return;
     }
-    for (Formulation formulation : FormulationOrder.of(planner.formulations(), t.model())) {
+    List<Formulation> order =
+        FormulationOrder.of(planner.formulations(), planner.namedFormulations(), t.model());
+    for (Formulation formulation : order) {
       if (isDone() || stop.getAsBoolean()) {
         break;
       }
@@ -798,7 +807,7 @@ final class SolveRun {
   private List<PlanVerifier.Violation> verify(Plan plan) {
     long since = System.nanoTime();
     List<PlanVerifier.Violation> violations =
-        PlanVerifier.verify(in.fleet, in.requests, in.rules, in.cost, plan);
+        PlanVerifier.verify(in.given, in.requests, in.rules, in.cost, plan);
     phase("verify", since, plan.placements().size());
     return violations;
   }
@@ -822,7 +831,7 @@ final class SolveRun {
   private Plan finish(Solution first) {
     if (!in.free.isEmpty() && engines.size() < 2 && !provedAll()) {
       note(
-          "No formulation took part, so but for swapping out failed parts neither moves nor"
+          "No formulation took part, so but for leaving failed and drained parts neither moves nor"
               + " evictions were weighed.");
     }
     StopReason reason = stopReason();
@@ -878,7 +887,7 @@ final class SolveRun {
   }
 
   private Plan build(Solution solution, StopReason reason, Score score, boolean explain) {
-    Plan.Builder b = Plan.builder(in.fleet.version(), in.rules).score(score).stopped(reason);
+    Plan.Builder b = Plan.builder(in.given.version(), in.rules).score(score).stopped(reason);
     engines.forEach(b::engine);
     notes.forEach(b::note);
     Explainer explainer =
@@ -888,7 +897,11 @@ final class SolveRun {
     for (int d = 0; d < in.demands.size(); d++) {
       Assignment a = solution.placed().get(d);
       Demand demand = in.demands.get(d);
-      if (a != null) {
+      if (in.isPhantom(d)) {
+        if (a != null) {
+          b.room(placement(demand, a));
+        }
+      } else if (a != null) {
         b.placement(placement(demand, a));
       } else {
         unplaced++;
@@ -929,6 +942,7 @@ final class SolveRun {
       }
     }
     broken(solution, b);
+    staying(solution, b);
     return b.build();
   }
 
@@ -968,6 +982,62 @@ final class SolveRun {
     }
   }
 
+  /** What is not out of drained parts in time, and why. */
+  private void staying(Solution solution, Plan.Builder b) {
+    List<RunningSlice> drained = new ArrayList<>(in.goals.onDrained(in.fleet));
+    drained.sort(Comparator.comparing(RunningSlice::id));
+    for (RunningSlice slice : drained) {
+      SliceId id = slice.id();
+      if (solution.evicted().contains(id.request())) {
+        continue;
+      }
+      Instant by = in.goals.deadline(in.fleet, slice);
+      if (solution.moved().containsKey(id)) {
+        Duration restart = Disruption.restartTime(slice);
+        if (by != null && Duration.between(in.rules.now(), by).compareTo(restart) < 0) {
+          b.staying(
+              new Staying(
+                  slice,
+                  Reason.LATE,
+                  "It is moved, but takes "
+                      + restart.toSeconds()
+                      + " s to come up again, and the drain ends before that, at "
+                      + by
+                      + "."));
+        }
+        continue;
+      }
+      Permission may = ObjectiveLevels.permission(in.fleet, in.rules, id.request());
+      boolean pinned = !may.move() && !may.evict();
+      boolean settled = isSettled(Level.Kind.DRAIN);
+      b.staying(
+          new Staying(
+              slice,
+              pinned ? Reason.PINNED : settled ? Reason.FRAGMENTED : Reason.UNDECIDED,
+              pinned
+                  ? "The rules let it neither move nor leave the drained part."
+                  : settled
+                      ? "No plan that is as good otherwise gets it out of the drained part: free"
+                          + " room, or permit more."
+                      : "The solve ended before a way out of the drained part was found or ruled"
+                          + " out."));
+    }
+  }
+
+  /** Whether all levels up to the first of a kind are proved. */
+  private boolean isSettled(Level.Kind kind) {
+    for (int l = 0; l < values.length; l++) {
+      Bounds.Bound bound = proved[l];
+      if (bound == null || bound.value() != values[l]) {
+        return false;
+      }
+      if (in.levels.get(l).kind() == kind) {
+        return true;
+      }
+    }
+    return false;
+  }
+
   private RequestPlacement placement(Demand demand, Assignment a) {
     Choice choice = demand.choices().get(a.choice());
     List<Placement> slices = new ArrayList<>(a.footprints().size());
@@ -982,7 +1052,13 @@ final class SolveRun {
               a.footprints().get(s),
               choice.twisted() ? t.twist(choice.shape()).orElse(Twist.NONE) : Twist.NONE));
     }
-    return new RequestPlacement(
-        demand.request(), slices, choice.ranks()[choice.placeOf(a.pods()[0])]);
+    int rank = choice.ranks()[choice.placeOf(a.pods()[0])];
+    if (in.isPhantom(demand)) {
+      // What does not count is not in the choice.
+      TpuTopology t = slices.get(0).topology();
+      List<Shape> options = Collectives.shapeOptions(demand.request(), t);
+      rank = Collectives.rank(demand.request(), options, choice.shape()).orElse(0);
+    }
+    return new RequestPlacement(demand.request(), slices, rank);
   }
 }

@@ -9,8 +9,10 @@ import dev.slicewright.search.Demand;
 import dev.slicewright.topology.HostId;
 import dev.slicewright.topology.Shape;
 import dev.slicewright.topology.TpuTopology;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 
 /** The value of a solution at every level, and the order of solutions. */
@@ -19,12 +21,16 @@ final class Values {
 
   static long[] of(Instance in, Solution solution) {
     long[] values = new long[in.levels.size()];
+    Map<Long, Long> kept = kept(in, solution);
+    long[] placed = placed(in, solution);
+    int p = 0; // levels of placed chips are in the order of the priorities
     for (int l = 0; l < values.length; l++) {
       Level level = in.levels.get(l);
       values[l] =
           switch (level.kind()) {
-            case KEPT -> kept(in, solution, level.priority());
-            case PLACED -> placed(in, solution, level.priority());
+            case KEPT -> kept.getOrDefault(level.priority(), 0L);
+            case PLACED, ROOM -> placed[p++];
+            case DRAIN -> drained(in, solution);
             case DISRUPTION -> disruption(in, solution);
             case SHAPE_RANK -> ranks(in, solution);
             case NEW_HOSTS -> newHosts(in, solution);
@@ -34,24 +40,29 @@ final class Values {
     return values;
   }
 
-  private static long kept(Instance in, Solution solution, long priority) {
-    long sum = in.pinnedKept.getOrDefault(priority, 0L);
+  /** By priority. */
+  private static Map<Long, Long> kept(Instance in, Solution solution) {
+    if (in.free.isEmpty()) {
+      return in.pinnedKept;
+    }
+    Map<Long, Long> sums = new HashMap<>(in.pinnedKept);
     for (Instance.Free free : in.free) {
-      if (free.request().priority() != priority
-          || solution.evicted().contains(free.request().id())) {
+      if (solution.evicted().contains(free.request().id())) {
         continue;
       }
+      long sum = sums.getOrDefault(free.request().priority(), 0L);
       for (int i = 0; i < free.slices().size(); i++) {
         RunningSlice slice = free.slices().get(i);
         Solution.Target target = solution.moved().get(slice.id());
         if (target != null) {
           sum = Math.addExact(sum, kept(slice, target.shape()));
-        } else if (!free.broken()[i]) {
-          sum = Math.addExact(sum, ObjectiveLevels.counted(slice.request(), slice.shape()));
+        } else {
+          sum = Math.addExact(sum, free.keptByStaying(i));
         }
       }
+      sums.put(free.request().priority(), sum);
     }
-    return sum;
+    return sums;
   }
 
   /** What a moved slice keeps: never more than it has now. */
@@ -61,17 +72,30 @@ final class Values {
         ObjectiveLevels.counted(slice.request(), shape));
   }
 
-  private static long placed(Instance in, Solution solution, long priority) {
-    long sum = 0;
+  /** By the number of the priority. */
+  private static long[] placed(Instance in, Solution solution) {
+    long[] sums = new long[in.priorities.length];
     for (int d = 0; d < in.demands.size(); d++) {
       Assignment a = solution.placed().get(d);
-      Demand demand = in.demands.get(d);
-      if (a != null && demand.request().priority() == priority) {
-        sum =
-            Math.addExact(
-                sum,
-                Math.multiplyExact(
-                    demand.choices().get(a.choice()).gain(), (long) demand.request().slices()));
+      if (a != null) {
+        Demand demand = in.demands.get(d);
+        long gain = demand.choices().get(a.choice()).gain();
+        long chips = Math.multiplyExact(gain, (long) demand.request().slices());
+        sums[demand.priorityIndex()] = Math.addExact(sums[demand.priorityIndex()], chips);
+      }
+    }
+    return sums;
+  }
+
+  private static long drained(Instance in, Solution solution) {
+    long sum = in.pinnedDrained;
+    for (Instance.Free free : in.free) {
+      for (int i = 0; i < free.slices().size(); i++) {
+        if (free.drained()[i] > 0
+            && !solution.evicted().contains(free.request().id())
+            && !solution.moved().containsKey(free.slices().get(i).id())) {
+          sum = Math.addExact(sum, free.drained()[i]);
+        }
       }
     }
     return sum;
@@ -151,7 +175,7 @@ final class Values {
 
   private static long price(Instance in, Solution solution) {
     long sum = 0;
-    for (int d = 0; d < in.demands.size(); d++) {
+    for (int d = 0; d < in.requests.size(); d++) { // phantoms do not come to run
       Assignment a = solution.placed().get(d);
       if (a != null) {
         long chips = in.demands.get(d).choices().get(a.choice()).shape().chips();

@@ -14,6 +14,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.function.IntConsumer;
+import java.util.function.ToIntFunction;
 import org.jgrapht.Graph;
 import org.jspecify.annotations.Nullable;
 
@@ -1196,27 +1197,90 @@ public final class TpuTopology {
   }
 
   /**
+   * The largest legal shapes of at most a number of chips: the end of {@link #legalShapes}, those
+   * with more chips left out. On any boxes, O(a log a + limit log a) for hosts a in the two shorter
+   * axes; else as long as {@link #legalShapes}.
+   *
+   * @param chips the most chips, 0 or more
+   * @param limit how many shapes at most, 0 or more
+   * @return an unmodifiable list, in descending order of {@link #legalShapes}
+   */
+  public List<Shape> largestLegalShapes(long chips, int limit) {
+    if (limit < 0) {
+      throw new IllegalArgumentException("The limit is 0 or more, but was " + limit + ".");
+    }
+    if (anyBoxes()) {
+      return new BoxShapes(this).largest(chips, limit).stream().map(this::platformForm).toList();
+    }
+    List<Shape> all = legalShapes();
+    List<Shape> out = new ArrayList<>();
+    for (int i = all.size() - 1; i >= 0 && out.size() < limit; i--) {
+      if (all.get(i).chips() <= chips) {
+        out.add(all.get(i));
+      }
+    }
+    return List.copyOf(out);
+  }
+
+  private boolean anyBoxes() {
+    return slicing instanceof Slicing.TorusBoxes boxes && boxes.shapes().isEmpty();
+  }
+
+  /** All legal shapes, or where they are many, enough to hold the few that are nearest in chips. */
+  private List<Shape> shapesAround(long chips, int limit) {
+    return anyBoxes()
+        ? new BoxShapes(this).around(chips, limit).stream().map(this::platformForm).toList()
+        : legalShapes();
+  }
+
+  /**
+   * Legal shapes near a number of chips, for a message to a user: nearest by ratio, then in their
+   * natural order. On any boxes, O(limit × a log a) for hosts a in the two shorter axes; else as
+   * long as {@link #legalShapes}.
+   *
+   * @param chips 1 or more
+   * @param limit how many at most, 0 or more
+   * @return an unmodifiable list, nearest first
+   */
+  public List<Shape> nearestLegalShapes(long chips, int limit) {
+    return nearest(chips, limit, s -> 0);
+  }
+
+  /**
    * Legal shapes near a shape, for a message to its user: nearest in chips (by ratio), then in
-   * extents. Takes as long as {@link #legalShapes}.
+   * extents. Takes as long as {@link #nearestLegalShapes(long, int)}.
    *
    * @param shape any shape
    * @param limit how many at most, 0 or more
    * @return an unmodifiable list, nearest first
    */
   public List<Shape> nearestLegalShapes(Shape shape, int limit) {
+    Shape wanted = shape.sorted();
+    return nearest(
+        wanted.chips(),
+        limit,
+        legal -> {
+          Shape s = legal.sorted();
+          return Math.abs(s.x() - wanted.x())
+              + Math.abs(s.y() - wanted.y())
+              + Math.abs(s.z() - wanted.z());
+        });
+  }
+
+  private List<Shape> nearest(long chips, int limit, ToIntFunction<Shape> extents) {
     if (limit < 0) {
       throw new IllegalArgumentException("The limit is 0 or more, but was " + limit + ".");
     }
-    Shape wanted = shape.sorted();
+    if (limit == 0) {
+      return List.of();
+    }
     TreeSet<Near> nearest = new TreeSet<>();
-    for (Shape legal : legalShapes()) {
-      Shape s = legal.sorted();
-      double ratio = Math.abs(Math.log((double) s.chips() / wanted.chips()));
-      int extents =
-          Math.abs(s.x() - wanted.x())
-              + Math.abs(s.y() - wanted.y())
-              + Math.abs(s.z() - wanted.z());
-      nearest.add(new Near(ratio, extents, legal));
+    for (Shape legal : shapesAround(chips, limit)) {
+      double ratio = Math.abs(Math.log((double) legal.chips() / chips));
+      if (nearest.size() == limit && ratio > nearest.last().ratio()) {
+        continue;
+      }
+      nearest.add(new Near(ratio, extents.applyAsInt(legal), legal));
       if (nearest.size() > limit) {
         nearest.pollLast();
       }

@@ -1,6 +1,7 @@
 package dev.slicewright.plan;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.fail;
 
 import dev.slicewright.SliceId;
@@ -38,6 +39,8 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
+import java.util.concurrent.CancellationException;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import net.jqwik.api.Example;
@@ -84,6 +87,7 @@ class CertificatePropertiesTest {
   void boundsHoldOnBoxes(@ForAll long seed) {
     Trial trial = new Trial(new Random(seed), BOXES);
     trial.check();
+    trial.checkAlike();
     trial.checkBranches();
   }
 
@@ -91,6 +95,7 @@ class CertificatePropertiesTest {
   void boundsHoldOnPartitions(@ForAll long seed) {
     Trial trial = new Trial(new Random(seed), FORESTS);
     trial.check();
+    trial.checkAlike();
     trial.checkBranches();
   }
 
@@ -98,6 +103,7 @@ class CertificatePropertiesTest {
   void boundsHoldOnCubes(@ForAll long seed) {
     Trial trial = new Trial(new Random(seed), OPTICAL);
     trial.check();
+    trial.checkAlike();
     trial.checkBranches();
   }
 
@@ -360,6 +366,23 @@ class CertificatePropertiesTest {
       }
     }
 
+    /** Told apart by a step that takes nothing, pods and requests give what they give together. */
+    void checkAlike() {
+      List<Level> levels = levels();
+      BoundChecker checker = PlanVerifier.boundChecker(c.fleet(), requests, c.rules(), c.cost());
+      List<BranchTree.Step> path = new ArrayList<>();
+      for (Pod pod : c.fleet().pods()) {
+        path.add(new BranchTree.Step(CountRow.ofChips(1, 1).inPod(pod.id()), 0, false));
+      }
+      for (int trial = 0; trial < 6; trial++) {
+        Certificate certificate = certificate(levels, random.nextInt(levels.size()));
+        long[] held = pick(values);
+        assertThat(checker.bound(certificate, held))
+            .as("%s of %s", certificate, c)
+            .isEqualTo(checker.bound(certificate, path, new long[path.size()], held));
+      }
+    }
+
     /** The leaf under which a plan falls. */
     private static BranchTree.Leaf leafOf(
         BranchTree tree, List<RequestPlacement> placed, List<BranchTree.Step> path) {
@@ -535,6 +558,29 @@ class CertificatePropertiesTest {
    * The cheapest footprint is the cheapest of all that the verifier accepts. Many single chips
    * elsewhere, all priced out by a step, make the bound a sum of whole prices below the trivial.
    */
+  @Example
+  void aCheckerThatIsToldToStopGivesNoBound() {
+    Fleet fleet = Fleet.builder().pod("p", TpuTopology.torus(8, 8)).build();
+    List<SliceRequest> requests = List.of(SliceRequest.builder("one").shape("8x8").build());
+    AtomicBoolean stop = new AtomicBoolean();
+    BoundChecker checker =
+        PlanVerifier.boundChecker(
+            fleet, requests, PlanningRules.NONE, CostTerms.DEFAULT, stop::get);
+    Certificate known = new Certificate(0, List.of(), List.of(), new long[0]);
+    long bound = checker.bound(known, new long[1]);
+    stop.set(true);
+    assertThat(checker.bound(known, new long[1])).isEqualTo(bound);
+    long[] prices = new long[TpuTopology.torus(8, 8).cellCount()];
+    Arrays.fill(prices, 1);
+    Certificate other =
+        new Certificate(
+            0, List.of(new Certificate.CellPrices("p", prices)), List.of(), new long[0]);
+    assertThatThrownBy(() -> checker.bound(other, new long[1]))
+        .isInstanceOf(CancellationException.class);
+    stop.set(false);
+    assertThat(checker.bound(other, new long[1])).isEqualTo(64);
+  }
+
   @Property(tries = 40)
   void oneSliceIsPricedExactly(@ForAll long seed) {
     Random random = new Random(seed);
@@ -625,7 +671,7 @@ class CertificatePropertiesTest {
             want("c", "4x4"),
             want("d", "4x4"),
             want("e", "4x4"));
-    long[] prices = new long[16];
+    long[] prices = new long[TpuTopology.torus(8, 8).cellCount()];
     Arrays.fill(prices, 4 * Certificate.UNIT);
     Certificate full =
         new Certificate(

@@ -170,6 +170,32 @@ class WindowLpTest {
     assertThat(c.lp.prices().bound()).isEqualTo(whole);
   }
 
+  @Property(tries = 200)
+  void evenSharesAreNoBetterThanAnyBound(@ForAll long seed) {
+    Case c = new Case(new SplittableRandom(seed));
+    double even = c.lp.evenValue();
+    c.lp.goal(0);
+    for (int i = 0; i < 60; i++) {
+      double bound = c.lp.prices().bound();
+      assertThat(even).isLessThanOrEqualTo(bound + 1e-3 * (1 + bound));
+      c.lp.advance();
+    }
+  }
+
+  /** On an empty torus all places are alike, so that even shares use every cell. */
+  @Example
+  void evenSharesFillAnEmptyTorus() {
+    TpuTopology topology = TpuTopology.torusBuilder(5, 6, 7).hostTile(Shape.of(1, 1, 1)).build();
+    TorusSpace space =
+        new TorusSpace(
+            Fleet.builder().pod("p", topology).build().pods().iterator().next(), RandomTorus.NOW);
+    WindowLp.Builder builder = new WindowLp.Builder();
+    int field = builder.field(space);
+    Want want = new Want(Shape.of(2, 3, 5), true, false, false, "");
+    builder.candidates(builder.clazz(8), field, space.register(want), 30);
+    assertThat(builder.build().evenValue()).isCloseTo(210, within(0.01));
+  }
+
   /** What is allocated is known before, so that a pod too large for it is left to others. */
   @Example
   void itsSizeIsKnownBeforeItIsBuilt() {

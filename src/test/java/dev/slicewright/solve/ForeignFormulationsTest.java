@@ -140,6 +140,14 @@ class ForeignFormulationsTest {
   }
 
   @Test
+  void oneThatIsNamedIsAskedThoughMadeForOtherModels() {
+    Formulation simple = new Foreign("simple", Set.of(), (m, t) -> null);
+    assertThat(notes(MeshSearchFormulation.create())).contains("was not used");
+    assertThat(notes(simple, MeshSearchFormulation.create()))
+        .contains("simple was not used", MeshSearchFormulation.create().name() + " was not used");
+  }
+
+  @Test
   void liesDoNotCount() {
     // The solution in hand, claimed to be the best.
     Formulation liar =

@@ -3,6 +3,8 @@ package dev.slicewright.topology;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
+import java.util.ArrayList;
+import java.util.Collections;
 import java.util.Comparator;
 import java.util.List;
 import java.util.stream.IntStream;
@@ -367,6 +369,43 @@ class LegalShapesTest {
         TpuTopology.torus(12, 10),
         TpuTopology.torusBuilder(12, 9).hostTile(Shape.of(4, 3)).mesh().build(),
         TpuTopology.torusBuilder(8, 4, 16).slicing(Slicing.NestedPartitions.halving()).build());
+  }
+
+  @ParameterizedTest
+  @MethodSource("pods")
+  void theLargestAndTheNearestAreThoseOfAll(TpuTopology pod) {
+    List<Shape> all = pod.legalShapes();
+    for (long chips : new long[] {1, 4, 7, 30, 64, 100, 257, 1L << 40}) {
+      List<Shape> down = new ArrayList<>(all.stream().filter(s -> s.chips() <= chips).toList());
+      Collections.reverse(down);
+      assertThat(pod.largestLegalShapes(chips, 1 << 20)).isEqualTo(down);
+      assertThat(pod.largestLegalShapes(chips, 5)).isEqualTo(down.stream().limit(5).toList());
+      Comparator<Shape> byRatio =
+          Comparator.comparingDouble(s -> Math.abs(Math.log((double) s.chips() / chips)));
+      assertThat(pod.nearestLegalShapes(chips, 5))
+          .isEqualTo(
+              all.stream()
+                  .sorted(byRatio.thenComparing(Comparator.naturalOrder()))
+                  .limit(5)
+                  .toList());
+      Shape wanted = Shape.of(1, 2, (int) Math.min(chips, 300));
+      Comparator<Shape> near =
+          Comparator.comparingDouble(s -> Math.abs(Math.log((double) s.chips() / wanted.chips())));
+      assertThat(pod.nearestLegalShapes(wanted, 4))
+          .isEqualTo(
+              all.stream()
+                  .sorted(
+                      near.thenComparingInt(s -> distance(s.sorted(), wanted.sorted()))
+                          .thenComparing(Comparator.naturalOrder()))
+                  .limit(4)
+                  .toList());
+    }
+    assertThat(pod.largestLegalShapes(0, 3)).isEmpty();
+    assertThatIllegalArgumentException().isThrownBy(() -> pod.largestLegalShapes(4, -1));
+  }
+
+  private static int distance(Shape a, Shape b) {
+    return Math.abs(a.x() - b.x()) + Math.abs(a.y() - b.y()) + Math.abs(a.z() - b.z());
   }
 
   @Test
