@@ -1510,7 +1510,7 @@ final class TorusSpace extends PodSpace {
    */
   @Override
   public @Nullable Spot findOnline(int want) {
-    return findDestroyLeast(want, topology.dims().rank() == 2 ? MIX_2D : MIX_3D);
+    return findDestroyLeast(want, expected());
   }
 
   /**
@@ -1554,6 +1554,38 @@ final class TorusSpace extends PodSpace {
     spoilLeast(m, form, Among.LOCKED, locked);
     spoilLeast(m, form, Among.SLIDING, form.count() - locked);
     return new Box(form.turns[bestTurn], bestA, bestB, bestC, leastScore);
+  }
+
+  /** Whether a shape of the expected mix has no place though there are chips enough for it. */
+  boolean isFragmented() {
+    long free = (long) freeCells() * topology.chipsPerCell();
+    for (Share share : expected()) {
+      int want = register(new Want(share.shape(), true, false, false, ""));
+      if (want >= 0 && share.shape().chips() <= free && !fits(want)) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /**
+   * How much room is left for what may come: per shape of the expected mix, its share times its
+   * chips times the logarithm of one more than its places. So a first place counts for more than
+   * another one.
+   */
+  double room() {
+    onLattice = oddCells * ODD_SHARE <= heldCells;
+    Mix m = weigh(expected(), -1);
+    double sum = 0;
+    for (int k = 0; k < m.worth.length && m.wants[k] >= 0; k++) {
+      Form form = forms.get(m.wants[k]);
+      sum += m.worth[k] * Math.log1p(onLattice ? form.latticeCount() : form.count());
+    }
+    return sum;
+  }
+
+  private List<Share> expected() {
+    return topology.dims().rank() == 2 ? MIX_2D : MIX_3D;
   }
 
   /** Which origins a pass looks at. */

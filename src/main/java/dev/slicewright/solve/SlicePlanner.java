@@ -206,6 +206,55 @@ public final class SlicePlanner {
   }
 
   /**
+   * Plans one slice and, where it finds no place, the moves of running slices that make one: the
+   * cheapest that move only what stands in its place, else a way that pushes further. For admission
+   * one at a time: milliseconds, where {@link #plan} with the same permissions would weigh every
+   * way. No way of at most two moves within the slice's pod is missed on wired tori and meshes of
+   * up to some dozen slices; beyond that, and elsewhere, a limit on the tries may cut in. Nothing
+   * is evicted. A request of several slices is placed without moves.
+   *
+   * @param fleet the present fleet
+   * @param request what is wanted; its id must differ from what runs
+   * @param moves the most slices that may move, 0 to 8; the rules' disruption budget holds too
+   * @param rules quotas, reserved capacity, the time, and who may move
+   * @param budget how long it may take
+   * @return the plan, verified; without moves where none are needed, or none help
+   * @throws InvalidInputException listing every problem of the input
+   */
+  public Plan makeRoom(
+      Fleet fleet, SliceRequest request, int moves, PlanningRules rules, SolveBudget budget) {
+    long start = System.nanoTime();
+    MakeRoom.check(moves);
+    Objects.requireNonNull(budget, "budget");
+    Objects.requireNonNull(request, "request");
+    List<SliceRequest> batch = checked(fleet, List.of(request), rules);
+    Instance instance = new Instance(fleet, batch, rules, cost);
+    return new MakeRoom(this, instance, budget, start).admit(moves);
+  }
+
+  /**
+   * Plans moves that leave more room for slices to come, where a shape of the expected mix has no
+   * place on a wired torus or mesh though chips enough are free; else, and where no move is worth
+   * it, the plan is empty. Each move is the one that leaves most room, whatever it costs within the
+   * rules' disruption budget.
+   *
+   * @param fleet the present fleet
+   * @param moves the most slices that may move, 0 to 8
+   * @param rules the time, and who may move
+   * @param budget how long it may take
+   * @return the plan, verified
+   * @throws InvalidInputException listing every problem of the input
+   */
+  public Plan tidy(Fleet fleet, int moves, PlanningRules rules, SolveBudget budget) {
+    long start = System.nanoTime();
+    MakeRoom.check(moves);
+    Objects.requireNonNull(budget, "budget");
+    List<SliceRequest> batch = checked(fleet, List.of(), rules);
+    Instance instance = new Instance(fleet, batch, rules, cost);
+    return new MakeRoom(this, instance, budget, start).tidy(moves);
+  }
+
+  /**
    * How many more slices of a shape fit now, disjoint and all together, without rules.
    *
    * @param fleet the present fleet
