@@ -86,6 +86,7 @@ class ArchitectureTest {
     floor("search", "plan", "formulation");
     floor("solve", "search", "formulation.ortools", "formulation.files");
     floor("report", "solve");
+    floor("simulate", "solve");
   }
 
   /** A package sees those that it stands on, and what they see. */
@@ -123,7 +124,7 @@ class ArchitectureTest {
         "json",
         noClasses()
             .that()
-            .resideOutsideOfPackage(BASE + ".report")
+            .resideOutsideOfPackages(BASE + ".report", BASE + ".simulate")
             .should()
             .dependOnClassesThat()
             .resideInAPackage("tools.jackson.."));

@@ -12,7 +12,9 @@ import dev.slicewright.topology.TpuTopology;
 import java.util.ArrayList;
 import java.util.BitSet;
 import java.util.Collections;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.SplittableRandom;
 
 /**
@@ -124,9 +126,22 @@ public final class Churn {
     return EIGHT.draw(random);
   }
 
-  /** The chips of a drawn shape, on average. */
-  static double meanChips() {
-    return EIGHT.meanChips();
+  /**
+   * The eight mixed shapes.
+   *
+   * @return 2x2x1 to 8x8x8
+   */
+  public static List<Shape> shapes() {
+    return SHAPES;
+  }
+
+  /** How often each of them is drawn. */
+  static Map<Shape, Double> shares() {
+    Map<Shape, Double> shares = new LinkedHashMap<>();
+    for (int i = 0; i < SHAPES.size(); i++) {
+      shares.put(SHAPES.get(i), (double) EIGHT.shares()[i]);
+    }
+    return shares;
   }
 
   private void event(double load) {

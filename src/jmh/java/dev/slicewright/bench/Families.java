@@ -1,5 +1,6 @@
 package dev.slicewright.bench;
 
+import dev.slicewright.topology.TpuTopology;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -32,6 +33,13 @@ final class Families {
     add("mesh-opp", OppFamily::problem);
     add("fleet-1000", CubeFamilies::thousand);
     add("tight", TorusFamilies::tight);
+    for (boolean above : new boolean[] {true, false}) {
+      String over = above ? "above" : "among";
+      String torus = "preempt-20-torus-" + over;
+      add(torus, s -> PreemptFamilies.joint(torus, PreemptFamilies.torus(), s, above));
+      String block = "preempt-20-7x-" + over;
+      add(block, s -> PreemptFamilies.joint(block, TpuTopology.tpu7x(), s, above));
+    }
   }
 
   private Families() {}

@@ -1,7 +1,7 @@
 package dev.slicewright.bench;
 
-import dev.slicewright.fleet.Pod;
 import dev.slicewright.request.SliceRequest;
+import dev.slicewright.simulate.SlurmPods;
 import dev.slicewright.topology.CubeId;
 import dev.slicewright.topology.Footprint;
 import dev.slicewright.topology.PartitionForest;
@@ -16,7 +16,7 @@ import java.util.Optional;
 import java.util.TreeSet;
 
 /**
- * A queue, by priority and then as given, in front of {@link SlurmRule}: the toruses list the
+ * A queue, by priority and then as given, in front of the Slurm torus3d rule: the toruses list the
  * shapes of the batch in every allowed turn. Confined to one thread at a time.
  *
  * <p>Platforms that list partitions or join cubes are modelled with anchors as far apart as a
@@ -89,30 +89,19 @@ final class SlurmEngine implements Engine {
 
   /** Pods of boxes. */
   private final class Boxes {
-    final List<Pod> pods;
-    final List<BoxGrid> grids;
-    final SlurmRule rule;
+    final SlurmPods pods;
 
     Boxes(BenchProblem p) {
-      this.pods = List.copyOf(p.fleet().pods());
-      this.grids = BoxGrid.of(p.fleet());
       List<Shape> shapes =
           p.requests().stream().map(Positions::shape).map(Shape::sorted).distinct().toList();
-      this.rule =
-          SlurmRule.of(pods.get(0).topology(), shapes, dense, SlurmRule.Compare.WITHIN_PLACEMENT);
+      this.pods = new SlurmPods(p.fleet(), shapes, dense);
     }
 
     Placing place(SliceRequest request) {
-      TpuTopology topology = pods.get(0).topology();
-      BoxGrid.Spot spot = rule.place(grids, BoxGrid.turns(topology, Positions.shape(request)));
-      if (spot == null) {
-        return null;
-      }
-      grids.get(spot.grid()).take(spot);
-      return new Placing(
-          Positions.shape(request),
-          List.of(pods.get(spot.grid()).id()),
-          List.of(BoxGrid.box(topology, spot)));
+      SlurmPods.Place place = pods.place(Positions.shape(request));
+      return place == null
+          ? null
+          : new Placing(Positions.shape(request), List.of(place.pod()), List.of(place.box()));
     }
   }
 

@@ -34,7 +34,7 @@ public final class Disruption {
    * @return 0 or more; ages in the future count as 0, beyond ten years as ten years
    */
   public static long chipSeconds(RunningSlice slice, boolean broken, Instant now) {
-    long restart = clamp(slice.restartTime().orElse(UNKNOWN_RESTART));
+    long restart = clamp(restartTime(slice));
     long lost =
         broken
             ? 0
@@ -44,6 +44,16 @@ public final class Disruption {
                 .map(since -> clamp(Duration.between(since, now)))
                 .orElse(UNKNOWN_AGE.toSeconds());
     return Math.multiplyExact(slice.shape().chips(), Math.addExact(restart, lost));
+  }
+
+  /**
+   * How long a slice takes to come up again.
+   *
+   * @param slice the running slice
+   * @return its restart time, or {@link #UNKNOWN_RESTART}
+   */
+  public static Duration restartTime(RunningSlice slice) {
+    return slice.restartTime().orElse(UNKNOWN_RESTART);
   }
 
   private static long clamp(Duration duration) {

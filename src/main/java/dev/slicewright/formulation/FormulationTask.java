@@ -17,6 +17,7 @@ import org.jspecify.annotations.Nullable;
  * @param deadlineNanos when to be back, on the clock of {@link System#nanoTime()}
  * @param budget workers, seed, mode and gap target; its deadline only scales deterministic limits
  * @param variant 0, or 1 for another configuration of the same solver that gives a second opinion
+ *     (the planner asks 1 only of its own CP-SAT; others need a second formulation to agree)
  * @param warmStart for each item the index of its candidate or -1, or null
  * @param listener told of improving solutions (as warmStart); must be quick
  * @param cancel comes back early with what it has when cancelled

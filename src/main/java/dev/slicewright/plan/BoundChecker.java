@@ -1,6 +1,7 @@
 package dev.slicewright.plan;
 
 import java.util.List;
+import java.util.OptionalLong;
 
 /**
  * Computes the bounds that prices prove, for many certificates of one problem: what they have in
@@ -49,4 +50,22 @@ public sealed interface BoundChecker permits CertificateChecker {
    * @return a bound as of a certificate
    */
   long bound(BranchTree tree, long[] values);
+
+  /**
+   * The bound of a level from {@link Proof.Enumerated}: by every place that the one wanted slice
+   * could take. The places are enumerated once and remembered.
+   *
+   * @param level the level's index
+   * @param values a plan's values by level, at least those of the levels before it
+   * @return the bound; empty where it says nothing: more than one slice is wanted, or slices of
+   *     whole cubes that share too many running requests
+   */
+  OptionalLong enumeratedBound(int level, long[] values);
+
+  /**
+   * How many places {@link #enumeratedBound} looks at.
+   *
+   * @return 0 or more; 0 where it says nothing
+   */
+  long places();
 }

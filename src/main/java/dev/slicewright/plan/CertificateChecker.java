@@ -11,6 +11,7 @@ import dev.slicewright.fleet.Hold;
 import dev.slicewright.fleet.Pod;
 import dev.slicewright.fleet.RunningSlice;
 import dev.slicewright.request.PlanningRules;
+import dev.slicewright.request.RoomGoal;
 import dev.slicewright.request.SliceRequest;
 import dev.slicewright.request.Spread;
 import dev.slicewright.topology.CubeId;
@@ -29,6 +30,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
@@ -49,7 +51,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class CertificateChecker implements BoundChecker {
 
-  private final Fleet fleet;
+  private final Goals goals;
   private final List<SliceRequest> requests;
   private final PlanningRules rules;
   private final CostTerms cost;
@@ -72,6 +74,7 @@ final class CertificateChecker implements BoundChecker {
   private final List<SliceRequest> kinds = new ArrayList<>(); // one request of each
   private final int[] kindOf; // by request
   private final long[] trivial; // by level
+  private final Fleet cordoned; // the fleet, what is drained cordoned
   private final int[] twins; // by pod: the first that is the same but for its name; -1 unknown
   private final Map<List<Object>, Integer> twinOf = new HashMap<>();
   private final BooleanSupplier stop;
@@ -79,7 +82,7 @@ final class CertificateChecker implements BoundChecker {
   private record OptionKey(TpuTopology topology, long chips) {}
 
   /** All of a request that its joint choices depend on, once the level's weights are fixed. */
-  private record Kind(SliceRequest request) {
+  private record Kind(SliceRequest request, @Nullable Long weight) {
     @Override
     public boolean equals(Object other) {
       if (!(other instanceof Kind that)) {
@@ -87,7 +90,8 @@ final class CertificateChecker implements BoundChecker {
       }
       SliceRequest a = request;
       SliceRequest b = that.request;
-      return a.shapes().equals(b.shapes())
+      return Objects.equals(weight, that.weight)
+          && a.shapes().equals(b.shapes())
           && a.chips() == b.chips()
           && a.slices() == b.slices()
           && a.priority() == b.priority()
@@ -153,17 +157,18 @@ final class CertificateChecker implements BoundChecker {
   private record Joint(String accelerator, Shape shape) {}
 
   CertificateChecker(
-      Fleet fleet,
-      List<SliceRequest> requests,
-      PlanningRules rules,
+      Fleet given,
+      List<SliceRequest> batch,
       CostTerms cost,
       Standing standing,
       List<Level> levels,
       BooleanSupplier stop) {
     this.stop = stop;
-    this.fleet = fleet;
-    this.requests = requests;
-    this.rules = rules;
+    this.goals = standing.goals;
+    Fleet fleet = goals.cordoned(given);
+    this.cordoned = fleet;
+    this.requests = goals.with(batch);
+    this.rules = standing.rules;
     this.cost = cost;
     this.standing = standing;
     this.levels = levels;
@@ -190,13 +195,13 @@ final class CertificateChecker implements BoundChecker {
       Integer same =
           withHold.contains(request.id())
               ? null
-              : byKind.putIfAbsent(new Kind(request), kinds.size());
+              : byKind.putIfAbsent(new Kind(request, goals.weight(request)), kinds.size());
       kindOf[i] = same == null ? kinds.size() : same;
       if (same == null) {
         kinds.add(request);
       }
     }
-    this.trivial = Verification.trivialBounds(standing, requests, levels);
+    this.trivial = Verification.trivialBounds(standing, batch, levels);
     this.pods = List.copyOf(fleet.pods());
     this.rooms = new Room[pods.size()];
     this.twins = new int[pods.size()];
@@ -297,6 +302,48 @@ final class CertificateChecker implements BoundChecker {
         : Math.min(below, above);
   }
 
+  private boolean enumerated;
+  private @Nullable PlaceEnumeration enumeration; // made when first asked
+
+  private @Nullable PlaceEnumeration enumeration() {
+    if (!enumerated) {
+      enumerated = true;
+      enumeration =
+          PlaceEnumeration.of(
+              cordoned,
+              requests,
+              rules,
+              cost,
+              standing,
+              levels,
+              new PlaceEnumeration.Rooms() {
+                @Override
+                public Room of(int pod) {
+                  return room(pod);
+                }
+
+                @Override
+                public List<Shape> options(SliceRequest request, TpuTopology topology) {
+                  return CertificateChecker.this.options(request, topology);
+                }
+              });
+    }
+    return enumeration;
+  }
+
+  @Override
+  public OptionalLong enumeratedBound(int level, long[] values) {
+    Objects.checkIndex(level, levels.size());
+    PlaceEnumeration e = enumeration();
+    return e == null ? OptionalLong.empty() : OptionalLong.of(e.bound(level, values, trivial));
+  }
+
+  @Override
+  public long places() {
+    PlaceEnumeration e = enumeration();
+    return e == null ? 0 : e.places();
+  }
+
   private long bound(Certificate certificate, Sum of, long[] values) {
     int level = certificate.level();
     if (values.length < level) {
@@ -314,7 +361,10 @@ final class CertificateChecker implements BoundChecker {
 
   private long rounded(Level of, long trivially, long gcd, long sum) {
     long[] pinned = standing.pinnedKept.get(of.priority());
-    long fixed = of.kind() == Level.Kind.KEPT && pinned != null ? pinned[0] : 0;
+    long fixed =
+        of.kind() == Level.Kind.KEPT && pinned != null
+            ? pinned[0]
+            : of.kind() == Level.Kind.DRAIN ? -standing.pinnedDrained : 0;
     long whole = Math.floorDiv(sum, Certificate.UNIT);
     if (gcd > 0) {
       whole = addExact(fixed, multiplyExact(gcd, Math.floorDiv(subtractExact(whole, fixed), gcd)));
@@ -354,6 +404,7 @@ final class CertificateChecker implements BoundChecker {
     private final Map<Long, Long> keptWeight = new HashMap<>();
     private final Map<Long, Long> placedWeight = new HashMap<>();
     private long disruptionWeight;
+    private long drainWeight;
     private long rankWeight;
     private long hostWeight;
     private long priceWeight;
@@ -387,7 +438,8 @@ final class CertificateChecker implements BoundChecker {
         }
         switch (levels.get(i).kind()) {
           case KEPT -> keptWeight.put(levels.get(i).priority(), w);
-          case PLACED -> placedWeight.put(levels.get(i).priority(), w);
+          case PLACED, ROOM -> placedWeight.put(levels.get(i).priority(), w);
+          case DRAIN -> drainWeight = w;
           case DISRUPTION -> disruptionWeight = w;
           case SHAPE_RANK -> rankWeight = w;
           case NEW_HOSTS -> hostWeight = w;
@@ -404,6 +456,7 @@ final class CertificateChecker implements BoundChecker {
         long w = keptWeight.getOrDefault(kept.getKey(), 0L);
         sum = addExact(sum, multiplyExact(w, kept.getValue()[0]));
       }
+      sum = subtractExact(sum, multiplyExact(drainWeight, standing.pinnedDrained));
       sum = addExact(sum, wanted());
       for (Standing.Group group : standing.groups) {
         sum = addExact(sum, running(group));
@@ -959,11 +1012,12 @@ final class CertificateChecker implements BoundChecker {
     /** The weighted gain of one newly placed slice; notes what it may add to the level. */
     private long gain(SliceRequest request, int at, Shape shape, int rank) {
       long chips = shape.chips();
-      long counted = ObjectiveLevels.counted(request, shape);
-      long ranked = multiplyExact(chips, (long) rank);
-      long priced = multiplyExact(chips, price(at));
+      long counted = goals.gain(request, shape);
+      boolean phantom = request.priority() == RoomGoal.PRIORITY && !goals.phantoms().isEmpty();
+      long ranked = phantom ? 0 : multiplyExact(chips, (long) rank);
+      long priced = phantom ? 0 : multiplyExact(chips, price(at));
       switch (of.kind()) {
-        case PLACED -> {
+        case PLACED, ROOM -> {
           if (of.priority() == request.priority()) {
             mayGain(multiplyExact(counted, (long) request.slices()));
           }
@@ -992,12 +1046,16 @@ final class CertificateChecker implements BoundChecker {
       long all = 0;
       long keptTotal = 0;
       for (int i = 0; i < stay.length; i++) {
-        long kept = group.isBroken(i) ? 0 : ObjectiveLevels.counted(request, slices.get(i).shape());
+        long kept = group.keptByStaying(i);
         keptTotal = addExact(keptTotal, kept);
         if (here && group.permission().move()) {
           mayGain(kept);
         }
+        if (of.kind() == Level.Kind.DRAIN) {
+          mayGain(group.drained(i));
+        }
         stay[i] = subtractExact(multiplyExact(weight, kept), stayCost(request, slices.get(i)));
+        stay[i] = subtractExact(stay[i], multiplyExact(drainWeight, group.drained(i)));
         all = addExact(all, stay[i]);
       }
       if (here && !group.permission().move()) {

@@ -89,8 +89,8 @@ public final class CountedRepairs {
    * @param rules the rules
    * @param cost the cost terms
    * @return empty where it says nothing: something new is wanted or nothing may go, the objective
-   *     has other levels than kept chips, disruption, new hosts and price, or it is too much to
-   *     count
+   *     has levels other than kept and drained chips, disruption, new hosts and price, or it is too
+   *     much to count
    */
   public static Optional<CountedRepairs> of(
       Fleet fleet, List<SliceRequest> requests, PlanningRules rules, CostTerms cost) {
@@ -109,7 +109,9 @@ public final class CountedRepairs {
       return Optional.empty();
     }
     try {
-      return new Count(fleet, rules, cost, standing, levels).run();
+      // To what moves, drained parts are cordoned.
+      Fleet open = standing.goals.cordoned(fleet);
+      return new Count(open, rules, cost, standing, levels).run();
     } catch (ArithmeticException e) {
       return Optional.empty(); // figures too large for exact sums
     }
@@ -117,6 +119,7 @@ public final class CountedRepairs {
 
   private static boolean isCounted(Level.Kind kind) {
     return kind == Level.Kind.KEPT
+        || kind == Level.Kind.DRAIN
         || kind == Level.Kind.DISRUPTION
         || kind == Level.Kind.NEW_HOSTS
         || kind == Level.Kind.PRICE;
@@ -405,7 +408,8 @@ public final class CountedRepairs {
     // -------------------------------------------------------------- ways
 
     /** What one slice may do, its siblings aside. */
-    private record Part(@Nullable Integer pod, Shape shape, int cells, long kept, long hosts) {}
+    private record Part(
+        @Nullable Integer pod, Shape shape, int cells, long kept, long hosts, long drained) {}
 
     private @Nullable List<Way> ways(int g) {
       Standing.Group group = standing.groups.get(g);
@@ -429,8 +433,7 @@ public final class CountedRepairs {
     }
 
     private static Part stays(Standing.Group group, int i, RunningSlice slice) {
-      long kept = group.isBroken(i) ? 0 : ObjectiveLevels.counted(group.request(), slice.shape());
-      return new Part(null, slice.shape(), 0, kept, 0);
+      return new Part(null, slice.shape(), 0, group.keptByStaying(i), 0, group.drained(i));
     }
 
     private boolean addMoves(Map<List<Long>, Way> best, int g, List<Part> stay) {
@@ -521,7 +524,7 @@ public final class CountedRepairs {
       if (slice.pod().equals(room.pod.id())) {
         hosts = Math.max(0, hosts - overlap(room, slice, shape, cells));
       }
-      return new Part(p, shape, cells, kept, hosts);
+      return new Part(p, shape, cells, kept, hosts, 0);
     }
 
     /** The most hosts that a slice can hold on to as it moves within its pod. */
@@ -583,6 +586,7 @@ public final class CountedRepairs {
       long[] takes = new long[n];
       List<Step> steps = new ArrayList<>();
       long kept = 0;
+      long drained = 0;
       long hosts = 0;
       long price = 0;
       int moved = 0;
@@ -601,6 +605,7 @@ public final class CountedRepairs {
           }
         }
         kept = Math.addExact(kept, evicted ? 0 : part.kept());
+        drained = Math.addExact(drained, evicted ? 0 : part.drained());
         if (to != null) {
           moved++;
           hosts = Math.addExact(hosts, part.hosts());
@@ -619,6 +624,7 @@ public final class CountedRepairs {
         worth[l] =
             switch (level.kind()) {
               case KEPT -> level.priority() == group.request().priority() ? kept : 0;
+              case DRAIN -> -drained;
               case DISRUPTION -> -lost;
               case NEW_HOSTS -> -hosts;
               case PRICE -> -price;
@@ -662,7 +668,10 @@ public final class CountedRepairs {
       for (int l = 0; l < optimum.length; l++) {
         Level level = levels.get(l);
         long[] pinned = standing.pinnedKept.get(level.priority());
-        optimum[l] = level.kind() == Level.Kind.KEPT && pinned != null ? pinned[0] : 0;
+        optimum[l] =
+            level.kind() == Level.Kind.KEPT && pinned != null
+                ? pinned[0]
+                : level.kind() == Level.Kind.DRAIN ? standing.pinnedDrained : 0;
       }
       List<Step> steps = new ArrayList<>();
       for (int i = 0; i < chosen.length; i++) {

@@ -6,8 +6,8 @@ import java.util.Objects;
  * One level of the objective. Immutable, safe to share.
  *
  * @param kind what it counts
- * @param priority the priority that it counts, for {@link Kind#KEPT} and {@link Kind#PLACED}; else
- *     0
+ * @param priority the priority that it counts, for {@link Kind#KEPT} and {@link Kind#PLACED}; for
+ *     {@link Kind#ROOM} {@link dev.slicewright.request.RoomGoal#PRIORITY}; else 0
  */
 public record Level(Kind kind, long priority) {
 
@@ -17,6 +17,13 @@ public record Level(Kind kind, long priority) {
     KEPT(true, "chips kept"),
     /** Chips newly placed; maximised. */
     PLACED(true, "chips placed"),
+    /**
+     * Chips of drained parts that running slices still take, those that are leaving anyway aside;
+     * minimised.
+     */
+    DRAIN(false, "chips left in drained parts"),
+    /** Chips of room that is left as asked, or what the caller says it is worth; maximised. */
+    ROOM(true, "room left"),
     /** Chip-seconds lost by moved and evicted slices; minimised. */
     DISRUPTION(false, "chip-seconds lost"),
     /** Chips times the rank of the shape among those that the request would take; minimised. */

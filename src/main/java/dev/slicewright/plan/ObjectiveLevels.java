@@ -5,8 +5,12 @@ import dev.slicewright.fleet.Fleet;
 import dev.slicewright.fleet.RunningSlice;
 import dev.slicewright.request.Permission;
 import dev.slicewright.request.PlanningRules;
+import dev.slicewright.request.RoomGoal;
 import dev.slicewright.request.SliceRequest;
+import dev.slicewright.request.VictimRules;
 import dev.slicewright.topology.Shape;
+import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
@@ -22,9 +26,11 @@ public final class ObjectiveLevels {
    * The levels of a problem, most important first.
    *
    * <p>For each priority, highest first: chips kept, if a running slice that is not leaving has it;
-   * then chips placed, if a request has it. Then disruption, if any running request may be moved or
-   * evicted; the rank of shapes, if it counts and a request has more than one option; new hosts, if
-   * they count and a running request may be moved; and price, if any is set.
+   * then chips placed, if a request has it. Then chips left in drained parts, if any are drained;
+   * room left, if any is asked for; disruption, if any running request may be moved or evicted; the
+   * rank of shapes, if it counts and a request has more than one option; new hosts, if they count
+   * and a running request may be moved; and price, if any is set. Phantoms count in their own level
+   * alone.
    *
    * @param fleet the fleet
    * @param requests the requests
@@ -56,6 +62,12 @@ public final class ObjectiveLevels {
       if (wanted.contains(priority)) {
         levels.add(new Level(Level.Kind.PLACED, priority));
       }
+    }
+    if (!standing.rules.drains().isEmpty()) {
+      levels.add(new Level(Level.Kind.DRAIN, 0));
+    }
+    if (!standing.rules.rooms().isEmpty()) {
+      levels.add(new Level(Level.Kind.ROOM, RoomGoal.PRIORITY));
     }
     if (!standing.groups.isEmpty()) {
       levels.add(new Level(Level.Kind.DISRUPTION, 0));
@@ -95,8 +107,9 @@ public final class ObjectiveLevels {
   }
 
   /**
-   * What a plan may do to a running request: what the rules permit, and nothing if a slice of it is
-   * leaving.
+   * What a plan may do to a running request: what the rules permit, no eviction where the {@link
+   * VictimRules} spare it, and nothing if a slice of it is leaving. The most victims of one tenant
+   * are no matter of one request, so they do not count here.
    *
    * @param fleet the fleet
    * @param rules the rules
@@ -114,6 +127,53 @@ public final class ObjectiveLevels {
         return Permission.PINNED;
       }
     }
-    return slices.isEmpty() ? Permission.PINNED : permission;
+    if (slices.isEmpty()) {
+      return Permission.PINNED;
+    }
+    return permission.evict() && isSpared(fleet, rules, slices)
+        ? new Permission(permission.move(), false, permission.withinPod())
+        : permission;
+  }
+
+  /** Whether the rules on victims spare a running request, whatever its permission says. */
+  private static boolean isSpared(Fleet fleet, PlanningRules rules, List<RunningSlice> slices) {
+    VictimRules victims = rules.victims();
+    if (victims.equals(VictimRules.NONE)) {
+      return false;
+    }
+    SliceRequest request = slices.get(0).request();
+    Long below = victims.belowPriority();
+    if (victims.mostPerTenant() == 0
+        || victims.protectedRequests().contains(request.id())
+        || victims.protectedTenants().contains(request.tenant())
+        || below != null && request.priority() >= below) {
+      return true;
+    }
+    if (!victims.coolDown().isZero()) {
+      for (RunningSlice slice : slices) {
+        Instant start = slice.startedAt().orElse(null);
+        if (start == null
+            || Duration.between(start, rules.now()).compareTo(victims.coolDown()) < 0) {
+          return true;
+        }
+      }
+    }
+    return victims.overQuotaOnly() && !isOverQuota(fleet, rules, request.tenant(), slices);
+  }
+
+  /** Whether a quota that counts a slice is passed by what runs. */
+  private static boolean isOverQuota(
+      Fleet fleet, PlanningRules rules, String tenant, List<RunningSlice> slices) {
+    for (PlanningRules.Quota quota : rules.quotas()) {
+      if (quota.tenant().equals(tenant)
+          && fleet.totals().chips(tenant, quota.accelerator()) > quota.chips()) {
+        for (RunningSlice slice : slices) {
+          if (RuleLimits.counts(quota, tenant, fleet.pod(slice.pod()).orElseThrow())) {
+            return true;
+          }
+        }
+      }
+    }
+    return false;
   }
 }

@@ -1,8 +1,10 @@
 package dev.slicewright.plan;
 
 import dev.slicewright.fleet.Fleet;
+import dev.slicewright.fleet.Hold;
 import dev.slicewright.request.PlanningRules;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.LinkedHashMap;
@@ -117,6 +119,50 @@ public final class Plan {
   }
 
   /**
+   * The running slices that are not out of drained parts in time, by id.
+   *
+   * @return an unmodifiable list
+   */
+  public List<Staying> staying() {
+    return b.staying;
+  }
+
+  /**
+   * Where there is room as the rules' goals ask, in their order, once the plan is applied. Nothing
+   * comes to run there: {@link #applyTo} passes over it.
+   *
+   * @return a placement of each phantom that has room; its request has the priority {@link
+   *     dev.slicewright.request.RoomGoal#PRIORITY}. An unmodifiable list
+   */
+  public List<RequestPlacement> room() {
+    return b.room;
+  }
+
+  /**
+   * Holds the {@linkplain #room() room} that the plan leaves, each part for the id of its phantom:
+   * a later request of that id is placed there, others are not. A hold that the same phantom has on
+   * the same place is renewed; holds that have expired at the rules' now are dropped.
+   *
+   * @param fleet a fleet to which this plan has been applied
+   * @param expiry when the holds end
+   * @return the fleet with a hold for every slice of the room, its id {@code room} and the slice
+   * @throws dev.slicewright.InvalidInputException if chips of the room are not free, or held
+   */
+  public Fleet holdRoom(Fleet fleet, Instant expiry) {
+    Objects.requireNonNull(expiry, "expiry");
+    Fleet out = fleet.dropExpiredHolds(b.rules.now());
+    for (RequestPlacement request : b.room) {
+      for (Placement slice : request.slices()) {
+        String id = "room " + slice.id();
+        out = out.hold(id).isPresent() ? out.dropHold(id) : out;
+        out =
+            out.hold(new Hold(id, slice.pod(), slice.footprint(), request.request().id(), expiry));
+      }
+    }
+    return out;
+  }
+
+  /**
    * How good it is, level by level.
    *
    * @return the score
@@ -207,6 +253,8 @@ public final class Plan {
     copy.evictions.addAll(b.evictions);
     copy.unplaced.addAll(b.unplaced);
     copy.broken.addAll(b.broken);
+    copy.staying.addAll(b.staying);
+    copy.room.addAll(b.room);
     copy.score = b.score;
     copy.stopped = b.stopped;
     copy.engines.addAll(b.engines);
@@ -255,6 +303,8 @@ public final class Plan {
     private List<Eviction> evictions = new ArrayList<>();
     private List<Unplaced> unplaced = new ArrayList<>();
     private List<BrokenSlice> broken = new ArrayList<>();
+    private List<Staying> staying = new ArrayList<>();
+    private List<RequestPlacement> room = new ArrayList<>();
     private Score score = new Score(List.of());
     private StopReason stopped = StopReason.EXHAUSTED;
     private List<String> engines = new ArrayList<>();
@@ -276,6 +326,8 @@ public final class Plan {
           evictions,
           unplaced,
           broken,
+          staying,
+          room,
           score,
           stopped,
           engines,
@@ -334,6 +386,28 @@ public final class Plan {
      */
     public Builder broken(BrokenSlice value) {
       broken.add(Objects.requireNonNull(value, "broken"));
+      return this;
+    }
+
+    /**
+     * Adds a slice that is not out of a drained part in time.
+     *
+     * @param value the slice and why
+     * @return this
+     */
+    public Builder staying(Staying value) {
+      staying.add(Objects.requireNonNull(value, "staying"));
+      return this;
+    }
+
+    /**
+     * Adds room for a phantom.
+     *
+     * @param value where it is
+     * @return this
+     */
+    public Builder room(RequestPlacement value) {
+      room.add(Objects.requireNonNull(value, "room"));
       return this;
     }
 
@@ -417,6 +491,8 @@ public final class Plan {
       frozen.evictions = List.copyOf(evictions);
       frozen.unplaced = List.copyOf(unplaced);
       frozen.broken = List.copyOf(broken);
+      frozen.staying = List.copyOf(staying);
+      frozen.room = List.copyOf(room);
       frozen.score = score;
       frozen.stopped = stopped;
       frozen.engines = List.copyOf(engines);

@@ -78,6 +78,17 @@ final class PlanApplication {
     return new PlanApplication(plan, fleet).apply();
   }
 
+  /**
+   * What keeps one slice of a plan from a place in a fleet; nothing is released first. Quotas are
+   * left out.
+   */
+  static List<Conflict> whyNot(Plan plan, Fleet fleet, SliceRequest request, Placement slice) {
+    PlanApplication application = new PlanApplication(plan, fleet);
+    application.take(request, slice);
+    application.podsGone();
+    return application.conflicts;
+  }
+
   private void conflict(ConflictKind kind, String subject, String message) {
     conflicts.add(new Conflict(kind, subject, message));
   }
@@ -106,6 +117,17 @@ final class PlanApplication {
         take(answer.request(), slice);
       }
     }
+    podsGone();
+    if (conflicts.isEmpty()) {
+      limits();
+    }
+    if (!conflicts.isEmpty()) {
+      throw new StalePlanException(plan.fleetVersion(), fleet.version(), conflicts);
+    }
+    return changedFleet();
+  }
+
+  private void podsGone() {
     podsGone.forEach(
         (pod, slices) ->
             conflict(
@@ -117,13 +139,6 @@ final class PlanApplication {
                     + list(slices)
                     + (slices.size() == 1 ? " was" : " were")
                     + " to go, is gone"));
-    if (conflicts.isEmpty()) {
-      limits();
-    }
-    if (!conflicts.isEmpty()) {
-      throw new StalePlanException(plan.fleetVersion(), fleet.version(), conflicts);
-    }
-    return changedFleet();
   }
 
   private Fleet changedFleet() {

@@ -12,9 +12,10 @@ import java.util.function.BooleanSupplier;
  * Checks a plan from topology, fleet, requests, rules and cost terms alone, never from what a
  * solver says. Immutable, safe to share.
  *
- * <p>Placements, values and every bound that is trivial or has certificates are derived anew. A
- * bound that rests on a {@link Proof.Agreement} cannot be: of it only the form is checked, so it is
- * worth as much as where the plan comes from. Reasons of unplaced requests are not checked.
+ * <p>Placements, values and every bound that is trivial, has certificates or rests on enumerated
+ * places are derived anew. A bound that rests on a {@link Proof.Agreement} cannot be: of it only
+ * the form is checked, so it is worth as much as where the plan comes from. Reasons of unplaced
+ * requests are not checked.
  */
 public final class PlanVerifier {
 
@@ -110,7 +111,7 @@ public final class PlanVerifier {
       BooleanSupplier stop) {
     Standing standing = Standing.of(fleet, rules);
     List<Level> levels = ObjectiveLevels.of(standing, requests, cost);
-    return new CertificateChecker(fleet, requests, rules, cost, standing, levels, stop);
+    return new CertificateChecker(fleet, requests, cost, standing, levels, stop);
   }
 
   /**
@@ -121,7 +122,8 @@ public final class PlanVerifier {
    * @param rules the rules
    * @param level a level
    * @return for {@link Level.Kind#PLACED} all chips wanted; for {@link Level.Kind#KEPT} those of
-   *     all running slices that are not broken or may be moved; else 0
+   *     all running slices that are not broken or may be moved; for {@link Level.Kind#ROOM} all
+   *     that is asked for; for {@link Level.Kind#DRAIN} what can neither move nor leave; else 0
    */
   public static long trivialBound(
       Fleet fleet, List<SliceRequest> requests, PlanningRules rules, Level level) {

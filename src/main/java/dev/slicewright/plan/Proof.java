@@ -67,6 +67,20 @@ public sealed interface Proof {
   }
 
   /**
+   * Every place that the one wanted slice could take, weighed by what would have to move or leave
+   * for it. {@link PlanVerifier} enumerates them anew. Immutable, safe to share.
+   *
+   * @param places how many places there are; for a slice of whole cubes, how many cubes it may be
+   *     made of
+   */
+  record Enumerated(long places) implements Proof {
+    @Override
+    public String toString() {
+      return "enumeration of " + places + (places == 1 ? " place" : " places");
+    }
+  }
+
+  /**
    * Two differently configured solves that agree; attested by whoever made the plan, and nothing
    * that {@link PlanVerifier} could recompute. Immutable, safe to share.
    *

@@ -42,6 +42,8 @@ public enum Reason {
   CANCELLED,
   /** The solve ended, its work limit reached, before a place was found or ruled out. */
   UNDECIDED,
-  /** A running slice uses a failed part, and may not move. */
-  PINNED
+  /** A running slice uses a failed or drained part, and may not move, nor leave where drained. */
+  PINNED,
+  /** A running slice leaves a drained part, but is not up elsewhere in time. */
+  LATE
 }

@@ -25,6 +25,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
@@ -248,6 +249,91 @@ final class Room {
       best = best == NONE || box != NONE && box < best ? box : best;
     }
     return best;
+  }
+
+  /** The cubes of which a slice of whole cubes may be made; none if it may not be here at all. */
+  boolean[] cubesFor(SliceRequest request, Shape shape) {
+    return request.interconnect() == Interconnect.TWISTED && topology.twist(shape).isEmpty()
+        ? new boolean[topology.cubeCount()]
+        : view(request.healthyOnly(), request.id()).cubes.clone();
+  }
+
+  /**
+   * Lists the footprints, those of whole cubes aside, that a slice may take, its ties to others
+   * aside.
+   */
+  void forEachPlace(SliceRequest request, Shape shape, Consumer<Footprint> action) {
+    if (!topology.isLegal(shape)
+        || topology.cubesOf(shape) > 0
+        || request.interconnect() == Interconnect.TWISTED && topology.twist(shape).isEmpty()) {
+      return;
+    }
+    View view = view(request.healthyOnly(), request.id());
+    if (topology.slicing() instanceof Slicing.TorusBoxes) {
+      Shape tile = topology.cellTile();
+      Shape grid = topology.cellGrid();
+      for (Shape e : turns(request, shape)) {
+        long[] words = anchors(view, e).words;
+        for (int w = 0; w < words.length; w++) {
+          for (long left = words[w]; left != 0; left &= left - 1) {
+            int cell = (w << 6) + Long.numberOfTrailingZeros(left);
+            int x = cell % grid.x();
+            int y = cell / grid.x() % grid.y();
+            int z = cell / grid.x() / grid.y();
+            Chip at = new Chip(x * tile.x(), y * tile.y(), z * tile.z());
+            offer(request, shape, new Footprint.Box(at, e), action);
+          }
+        }
+      }
+      return;
+    }
+    PartitionForest forest = topology.partitions().orElseThrow();
+    for (PartitionId id : forest.ofShape(shape)) {
+      int from = forest.firstCell(id);
+      if (view.blockedBefore[from + forest.cellCount(id)] == view.blockedBefore[from]) {
+        offer(request, shape, new Footprint.Partition(id), action);
+      }
+    }
+    if (topology.slicing() instanceof Slicing.OpticalCubes optical && optical.boxesInCube()) {
+      forEachBoxInCube(
+          request,
+          shape,
+          box -> {
+            boolean open = true;
+            for (int cell : topology.cells(box)) {
+              open &= !view.blocked[cell];
+            }
+            if (open) {
+              offer(request, shape, box, action);
+            }
+          });
+    }
+  }
+
+  private void offer(
+      SliceRequest request, Shape shape, Footprint place, Consumer<Footprint> action) {
+    if (mayTake(request, shape, place)) {
+      action.accept(place);
+    }
+  }
+
+  private void forEachBoxInCube(SliceRequest request, Shape shape, Consumer<Footprint> action) {
+    Shape tile = topology.hostTile();
+    for (Shape e : turns(request, shape)) {
+      if (topology.alignment(e).isEmpty()) {
+        continue;
+      }
+      for (int c = 0; c < topology.cubeCount(); c++) {
+        Chip at = topology.originOf(new CubeId(c));
+        for (int z = 0; z + e.z() <= 4; z += tile.z()) {
+          for (int y = 0; y + e.y() <= 4; y += tile.y()) {
+            for (int x = 0; x + e.x() <= 4; x += tile.x()) {
+              action.accept(new Footprint.Box(new Chip(at.x() + x, at.y() + y, at.z() + z), e));
+            }
+          }
+        }
+      }
+    }
   }
 
   private long cheapestCubes(View view, int count, long[] prices) {

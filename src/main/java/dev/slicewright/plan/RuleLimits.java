@@ -22,7 +22,8 @@ import java.util.Map;
  * itself. The tenant of a hold is that of its request, where the request is in the batch or runs;
  * else it has none.
  *
- * <p>The usable chips of reserved capacity are those neither failed nor cordoned.
+ * <p>The usable chips of reserved capacity are those neither failed, cordoned nor drained. Phantoms
+ * of room goals count as requests of the batch do.
  */
 public final class RuleLimits {
 
@@ -51,7 +52,9 @@ public final class RuleLimits {
     if (rules.quotas().isEmpty() && rules.reserved().isEmpty()) {
       return new RuleLimits(0, 0);
     }
-    return of(fleet, requests, rules, Standing.of(fleet, rules));
+    Standing standing = Standing.of(fleet, rules);
+    Goals goals = standing.goals;
+    return of(goals.cordoned(fleet), goals.with(requests), rules, standing);
   }
 
   static RuleLimits of(

@@ -23,9 +23,25 @@ final class Standing {
 
   /** A running request that may be moved or evicted; no slice of it is leaving. */
   record Group(
-      SliceRequest request, List<RunningSlice> slices, boolean[] broken, Permission permission) {
+      SliceRequest request,
+      List<RunningSlice> slices,
+      boolean[] broken,
+      long[] drained,
+      Permission permission) {
     boolean isBroken(int i) {
       return broken[i];
+    }
+
+    /** The chips of drained parts that a slice takes while it stays. */
+    long drained(int i) {
+      return drained[i];
+    }
+
+    /** The chips kept of a slice that stays: none where it should go, and may leave. */
+    long keptByStaying(int i) {
+      return broken[i] || drained[i] > 0 && permission.evict()
+          ? 0
+          : ObjectiveLevels.counted(request, slices.get(i).shape());
     }
   }
 
@@ -35,19 +51,25 @@ final class Standing {
   final List<Group> groups = new ArrayList<>();
   final List<RunningSlice> broken = new ArrayList<>();
   boolean anyMayMove;
+  final PlanningRules rules;
+  final Goals goals;
+  long pinnedDrained; // chips of drained parts that nothing can empty
 
   private final Fleet fleet;
-  private final PlanningRules rules;
 
   private Standing(Fleet fleet, PlanningRules rules) {
     this.fleet = fleet;
     this.rules = rules;
+    this.goals = Goals.of(fleet, rules);
   }
 
   static Standing of(Fleet fleet, PlanningRules rules) {
     Standing s = new Standing(fleet, rules);
     fleet.totals().countedChips().forEach((p, chips) -> s.pinnedKept.put(p, new long[] {chips}));
     s.readBroken();
+    for (RunningSlice slice : s.goals.onDrained(fleet)) {
+      s.pinnedDrained = Math.addExact(s.pinnedDrained, s.goals.drainedChips(fleet, slice));
+    }
     if (rules.defaultPermission().move() || rules.defaultPermission().evict()) {
       List<RunningSlice> together = new ArrayList<>();
       for (RunningSlice slice : fleet.running()) {
@@ -88,25 +110,24 @@ final class Standing {
       return;
     }
     SliceRequest request = slices.get(0).request();
-    Permission permission = rules.permission(request.id());
-    boolean free = permission.move() || permission.evict();
-    for (int i = 0; free && i < slices.size(); i++) {
-      free = !slices.get(i).leaving();
-    }
-    if (!free) {
+    Permission permission = ObjectiveLevels.permission(fleet, rules, request.id());
+    if (!permission.move() && !permission.evict()) {
       return;
     }
     long[] kept = Objects.requireNonNull(pinnedKept.get(request.priority()));
     boolean[] hurt = new boolean[slices.size()];
+    long[] drained = new long[hurt.length];
     for (int i = 0; i < hurt.length; i++) {
       RunningSlice slice = slices.get(i);
       hurt[i] = isBroken(slice);
+      drained[i] = goals.drainedChips(fleet, slice);
+      pinnedDrained -= drained[i];
       if (!hurt[i]) {
         kept[0] =
             Math.subtractExact(kept[0], ObjectiveLevels.counted(slice.request(), slice.shape()));
       }
     }
-    groups.add(new Group(request, List.copyOf(slices), hurt, permission));
+    groups.add(new Group(request, List.copyOf(slices), hurt, drained, permission));
     anyMayMove |= permission.move();
   }
 

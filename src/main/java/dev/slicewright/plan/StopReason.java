@@ -8,7 +8,10 @@ public enum StopReason {
   GAP_REACHED,
   /** The deadline cut in. */
   DEADLINE,
-  /** A limit of work or memory was reached. */
+  /**
+   * The limit of work: where runs must repeat, a deadline stands for a number of rounds of search,
+   * and all of them are done before it. A note of the plan says how many they were.
+   */
   LIMIT,
   /** Every engine ended early without a proof. */
   EXHAUSTED,

@@ -50,7 +50,8 @@ public record Unplaced(
    * @param blockers failed, degraded or cordoned hosts (at most 16) that block the place where the
    *     fewest do
    * @param holds ids of the holds in the way
-   * @param nearestShapes legal shapes near the one wanted
+   * @param nearestShapes legal shapes near those wanted (at most 4), over all pods that match,
+   *     nearest first
    * @param limit the quota, reserved capacity or budget that binds, in chips (slices for a budget)
    * @param used how much of the limit is used without it
    */

@@ -1,5 +1,6 @@
 package dev.slicewright.plan;
 
+import dev.slicewright.Problems;
 import dev.slicewright.SliceId;
 import dev.slicewright.cost.Collectives;
 import dev.slicewright.cost.CostTerms;
@@ -18,6 +19,8 @@ import dev.slicewright.topology.Axis;
 import dev.slicewright.topology.Footprint;
 import dev.slicewright.topology.Shape;
 import dev.slicewright.topology.TpuTopology;
+import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -28,6 +31,7 @@ import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.OptionalLong;
 import java.util.Set;
+import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -36,7 +40,8 @@ import org.jspecify.annotations.Nullable;
  */
 final class Verification {
 
-  private final Fleet fleet;
+  private final Fleet given;
+  private final Fleet fleet; // its drained parts cordoned
   private final List<SliceRequest> requests;
   private final PlanningRules rules;
   private final CostTerms cost;
@@ -45,6 +50,9 @@ final class Verification {
 
   private final Map<String, Integer> indexOf;
   private final Standing standing;
+  private final Goals goals;
+  private final Map<String, Integer> phantomOf = new HashMap<>();
+  private final boolean[] roomLeft; // by phantom
   private final Map<String, PodState> pods = new HashMap<>();
   private final Map<String, Standing.Group> groups = new HashMap<>();
   private final Map<SliceId, Move> moved = new HashMap<>();
@@ -91,7 +99,7 @@ final class Verification {
 
   Verification(
       Fleet fleet, List<SliceRequest> requests, PlanningRules rules, CostTerms cost, Plan plan) {
-    this.fleet = fleet;
+    this.given = fleet;
     this.requests = requests;
     this.rules = rules;
     this.cost = cost;
@@ -99,10 +107,19 @@ final class Verification {
     this.indexOf = new HashMap<>(2 * requests.size());
     this.placed = new boolean[requests.size()];
     this.standing = Standing.of(fleet, rules);
+    this.goals = standing.goals;
+    this.fleet = goals.cordoned(fleet);
+    this.roomLeft = new boolean[goals.phantoms().size()];
     for (int i = 0; i < requests.size(); i++) {
       if (indexOf.putIfAbsent(requests.get(i).id(), i) != null) {
         bad("requests[" + i + "]", "request id " + requests.get(i).id() + " is used twice");
       }
+    }
+    Problems problems = new Problems();
+    Goals.check(fleet, requests, rules, problems);
+    problems.list().forEach(p -> bad(p.path(), p.message()));
+    for (int i = 0; i < roomLeft.length; i++) {
+      phantomOf.put(goals.phantoms().get(i).id(), i);
     }
   }
 
@@ -116,10 +133,10 @@ final class Verification {
   }
 
   List<PlanVerifier.Violation> run() {
-    if (plan.fleetVersion() != fleet.version()) {
+    if (plan.fleetVersion() != given.version()) {
       bad(
           "fleetVersion",
-          "expected " + fleet.version() + ", the fleet's, but was " + plan.fleetVersion());
+          "expected " + given.version() + ", the fleet's, but was " + plan.fleetVersion());
     }
     if (plan.rules() != rules && !plan.rules().equals(rules)) {
       bad("rules", "the plan was made under other rules");
@@ -139,9 +156,12 @@ final class Verification {
       Move move = plan.moves().get(i);
       take("moves[" + i + "]", move.from().request(), move.to());
     }
+    room();
     movedTogether();
     gangs();
     broken();
+    staying();
+    victims();
     try {
       budget();
       limits();
@@ -557,6 +577,29 @@ final class Verification {
     }
   }
 
+  /** Room for phantoms: each at most once, in the order of the goals, and like any placement. */
+  private void room() {
+    int last = -1;
+    for (int i = 0; i < plan.room().size(); i++) {
+      RequestPlacement answer = plan.room().get(i);
+      String path = "room[" + i + "]";
+      Integer index = phantomOf.get(answer.request().id());
+      if (index == null) {
+        bad(path, "there is no room goal for " + answer.request().id());
+      } else {
+        if (index <= last) {
+          bad(path, answer.request().id() + " is listed twice or out of the order of the goals");
+        }
+        last = index;
+        roomLeft[index] = true;
+        if (!answer.request().equals(goals.phantoms().get(index))) {
+          bad(path + ".request", "differs from what the goal asks for");
+        }
+      }
+      place(path, answer);
+    }
+  }
+
   // ---------------------------------------------------------------- what ties requests
 
   private void gangs() {
@@ -590,6 +633,73 @@ final class Verification {
     for (SliceId id : expected) {
       bad("broken", id + " uses a failed part and stays, but is not listed");
     }
+  }
+
+  /** What is not out of drained parts in time is named, and nothing else. */
+  private void staying() {
+    Map<SliceId, Boolean> expected = new HashMap<>(); // whether it is moved
+    for (RunningSlice slice : goals.onDrained(fleet)) {
+      boolean moves = moved.containsKey(slice.id());
+      if (!evicted.contains(slice.id().request())
+          && (!moves || isLate(goals, fleet, rules, slice))) {
+        expected.put(slice.id(), moves);
+      }
+    }
+    for (int i = 0; i < plan.staying().size(); i++) {
+      Staying staying = plan.staying().get(i);
+      RunningSlice slice = staying.slice();
+      String path = "staying[" + i + "]";
+      Boolean moves = expected.remove(slice.id());
+      if (moves == null) {
+        bad(path, slice.id() + " is out of drained parts in time, or is listed twice");
+      } else if (!fleet.running(slice.id()).map(slice::equals).orElse(false)) {
+        bad(path, slice.id() + " does not run like this");
+      } else {
+        Permission may = ObjectiveLevels.permission(fleet, rules, slice.id().request());
+        boolean pinned = !may.move() && !may.evict();
+        if (moves != (staying.reason() == Reason.LATE)
+            || pinned != (staying.reason() == Reason.PINNED)) {
+          bad(path + ".reason", staying.reason() + " is not why " + slice.id() + " stays");
+        }
+      }
+    }
+    for (SliceId id : expected.keySet()) {
+      bad("staying", id + " is not out of drained parts in time, but is not listed");
+    }
+  }
+
+  /** Whether a slice that moves now is not up elsewhere before its drain's deadline. */
+  static boolean isLate(Goals goals, Fleet fleet, PlanningRules rules, RunningSlice slice) {
+    Instant by = goals.deadline(fleet, slice);
+    return by != null
+        && Duration.between(rules.now(), by).compareTo(Disruption.restartTime(slice)) < 0;
+  }
+
+  /** At most so many victims a tenant. */
+  private void victims() {
+    long most = rules.victims().mostPerTenant();
+    if (most == Long.MAX_VALUE) {
+      return;
+    }
+    Map<String, Long> byTenant = new TreeMap<>();
+    for (String id : evicted) {
+      fleet.runningOf(id).stream()
+          .findFirst()
+          .ifPresent(s -> byTenant.merge(s.request().tenant(), 1L, Long::sum));
+    }
+    byTenant.forEach(
+        (tenant, n) -> {
+          if (n > most) {
+            bad(
+                "evictions",
+                "expected at most "
+                    + most
+                    + " evicted requests of tenant \""
+                    + tenant
+                    + "\", but was "
+                    + n);
+          }
+        });
   }
 
   private void budget() {
@@ -648,7 +758,7 @@ final class Verification {
     if (quotas + reserved == 0) {
       return;
     }
-    RuleLimits limits = RuleLimits.of(fleet, requests, rules, standing);
+    RuleLimits limits = RuleLimits.of(fleet, goals.with(requests), rules, standing);
     long[] quotaUsed = new long[quotas];
     long[] reservedUsed = new long[reserved];
     for (int i = 0; i < quotas; i++) {
@@ -658,6 +768,11 @@ final class Verification {
       reservedUsed[i] = limits.reservedFixed(i);
     }
     for (RequestPlacement answer : plan.placements()) {
+      for (Placement slice : answer.slices()) {
+        count(quotaUsed, reservedUsed, answer.request().tenant(), slice.pod(), slice.chips());
+      }
+    }
+    for (RequestPlacement answer : plan.room()) {
       for (Placement slice : answer.slices()) {
         count(quotaUsed, reservedUsed, answer.request().tenant(), slice.pod(), slice.chips());
       }
@@ -677,6 +792,12 @@ final class Verification {
       if (index != null && !placed[index] && hold.isLive(rules.now())) {
         long chips = RuleLimits.chips(fleet.pod(hold.pod()).orElseThrow(), hold);
         count(quotaUsed, reservedUsed, requests.get(index).tenant(), hold.pod(), chips);
+      }
+      Integer phantom = phantomOf.get(hold.request());
+      if (phantom != null && !roomLeft[phantom] && hold.isLive(rules.now())) {
+        long chips = RuleLimits.chips(fleet.pod(hold.pod()).orElseThrow(), hold);
+        String tenant = goals.phantoms().get(phantom).tenant();
+        count(quotaUsed, reservedUsed, tenant, hold.pod(), chips);
       }
     }
     for (int i = 0; i < quotas; i++) {
@@ -783,6 +904,25 @@ final class Verification {
         } else {
           bound(path, level, proved.getAsLong(), "counting room proves");
         }
+      } else if (level.proof() instanceof Proof.Enumerated enumerated) {
+        try {
+          if (checker == null) {
+            checker = new CertificateChecker(fleet, requests, cost, standing, levels, () -> false);
+          }
+          OptionalLong proved = checker.enumeratedBound(i, values);
+          if (proved.isEmpty()) {
+            bad(path + ".proof", "enumerating places proves nothing here");
+          } else {
+            bound(path, level, proved.getAsLong(), "enumerating all places proves");
+            if (enumerated.places() != checker.places()) {
+              bad(
+                  path + ".proof",
+                  "expected " + checker.places() + " places, but was " + enumerated.places());
+            }
+          }
+        } catch (ArithmeticException e) {
+          bad(path + ".proof", "the sums over a place overflow a long");
+        }
       } else {
         BranchTree tree =
             level.proof() instanceof Proof.Branched branched
@@ -794,8 +934,7 @@ final class Verification {
         }
         try {
           if (checker == null) {
-            checker =
-                new CertificateChecker(fleet, requests, rules, cost, standing, levels, () -> false);
+            checker = new CertificateChecker(fleet, requests, cost, standing, levels, () -> false);
           }
           bound(path, level, checker.bound(tree, values), "the certificate proves");
         } catch (IllegalArgumentException e) {
@@ -845,6 +984,14 @@ final class Verification {
         long[] pinned = standing.pinnedKept.get(level.priority());
         bounds[i] = pinned == null ? 0 : pinned[0];
       }
+      if (level.kind() == Level.Kind.DRAIN) {
+        bounds[i] = standing.pinnedDrained;
+      } else if (level.kind() == Level.Kind.ROOM) {
+        for (SliceRequest phantom : standing.goals.phantoms()) {
+          long most = standing.goals.mostGain(phantom);
+          bounds[i] = Math.addExact(bounds[i], Math.multiplyExact(most, (long) phantom.slices()));
+        }
+      }
     }
     for (SliceRequest request : placedAt.isEmpty() ? List.<SliceRequest>of() : requests) {
       Integer at = placedAt.get(request.priority());
@@ -856,7 +1003,7 @@ final class Verification {
     for (Standing.Group group : keptAt.isEmpty() ? List.<Standing.Group>of() : standing.groups) {
       Integer at = keptAt.get(group.request().priority());
       for (int i = 0; at != null && i < group.slices().size(); i++) {
-        if (!group.isBroken(i) || group.permission().move()) {
+        if (group.keptByStaying(i) > 0 || group.permission().move()) {
           Shape shape = group.slices().get(i).shape();
           bounds[at] = Math.addExact(bounds[at], ObjectiveLevels.counted(group.request(), shape));
         }
@@ -869,6 +1016,7 @@ final class Verification {
     long[] values = new long[levels.size()];
     Map<Long, Integer> keptAt = new HashMap<>();
     Map<Long, Integer> placedAt = new HashMap<>();
+    int drainAt = -1;
     int rankAt = -1;
     int hostsAt = -1;
     int priceAt = -1;
@@ -880,6 +1028,11 @@ final class Verification {
           values[i] = Objects.requireNonNull(standing.pinnedKept.get(level.priority()))[0];
         }
         case PLACED -> placedAt.put(level.priority(), i);
+        case DRAIN -> {
+          drainAt = i;
+          values[i] = standing.pinnedDrained;
+        }
+        case ROOM -> values[i] = roomValue();
         case DISRUPTION -> values[i] = disruption();
         case SHAPE_RANK -> rankAt = i;
         case NEW_HOSTS -> hostsAt = i;
@@ -905,8 +1058,11 @@ final class Verification {
           if (priceAt >= 0) {
             add(values, priceAt, price(cost, move.to()));
           }
-        } else if (!group.isBroken(i)) {
-          add(values, at, ObjectiveLevels.counted(request, slice.shape()));
+        } else {
+          add(values, at, group.keptByStaying(i));
+          if (drainAt >= 0) {
+            add(values, drainAt, group.drained(i));
+          }
         }
       }
     }
@@ -929,6 +1085,19 @@ final class Verification {
       }
     }
     return values;
+  }
+
+  private long roomValue() {
+    long sum = 0;
+    for (RequestPlacement answer : plan.room()) {
+      Integer phantom = phantomOf.get(answer.request().id());
+      if (phantom != null) {
+        for (Placement slice : answer.slices()) {
+          sum = Math.addExact(sum, goals.gain(goals.phantoms().get(phantom), slice.shape()));
+        }
+      }
+    }
+    return sum;
   }
 
   private static void add(long[] values, int at, long more) {

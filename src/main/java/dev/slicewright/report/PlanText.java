@@ -9,9 +9,14 @@ import dev.slicewright.plan.Placement;
 import dev.slicewright.plan.Plan;
 import dev.slicewright.plan.Proof;
 import dev.slicewright.plan.RequestPlacement;
+import dev.slicewright.plan.Rollout;
 import dev.slicewright.plan.Score;
+import dev.slicewright.plan.Staying;
+import dev.slicewright.plan.Step;
 import dev.slicewright.plan.Unplaced;
+import dev.slicewright.plan.Wave;
 import dev.slicewright.request.Interconnect;
+import dev.slicewright.request.RoomGoal;
 import dev.slicewright.request.SliceRequest;
 import dev.slicewright.request.Spread;
 import dev.slicewright.topology.Footprint;
@@ -34,6 +39,7 @@ import java.util.Objects;
 public final class PlanText {
 
   private static final int HOSTS_SHOWN = 3;
+  private static final int STEPS_SHOWN = 6;
 
   private final StringBuilder out = new StringBuilder();
 
@@ -54,10 +60,83 @@ public final class PlanText {
     text.moves(plan);
     text.evictions(plan);
     text.broken(plan);
+    text.staying(plan);
     text.unplaced(plan);
+    text.room(plan);
     text.score(plan);
     text.end(plan);
     return text.out.toString();
+  }
+
+  /**
+   * A rollout wave by wave: a line for each kind of step, and what gives way so that others can
+   * move.
+   *
+   * @param rollout the rollout
+   * @return the text; one line if there is nothing to do
+   */
+  public static String of(Rollout rollout) {
+    PlanText text = new PlanText();
+    text.heading(
+        rollout.waves().isEmpty()
+            ? "Nothing to do"
+            : Words.plural(rollout.steps().size(), "step")
+                + " in "
+                + Words.plural(rollout.waves().size(), "wave")
+                + ", about "
+                + Words.plural(rollout.time().toSeconds(), "second"));
+    for (Wave wave : rollout.waves()) {
+      text.wave(wave);
+    }
+    for (Rollout.GivingWay way : rollout.givingWay()) {
+      text.out
+          .append("  note: ")
+          .append(Words.oneLine(way.request()))
+          .append(
+              way.kind() == Step.Kind.SUSPEND
+                  ? " is suspended from wave " + way.from() + " to wave " + way.to()
+                  : " makes a detour from wave " + way.from() + " to wave " + way.to())
+          .append(" so that others can move: ")
+          .append(Words.plural(way.chipSeconds(), "chip-second"))
+          .append('\n');
+    }
+    return text.out.toString();
+  }
+
+  private void wave(Wave wave) {
+    out.append("wave ").append(wave.number());
+    if (!wave.time().isZero()) {
+      out.append(", ")
+          .append(wave.timeKnown() ? "" : "about ")
+          .append(Words.plural(wave.time().toSeconds(), "second"));
+    }
+    out.append('\n');
+    for (Step.Kind kind : Step.Kind.values()) {
+      List<String> slices = new ArrayList<>();
+      int more = 0;
+      for (Step step : wave.steps()) {
+        if (step.kind() == kind && slices.size() < STEPS_SHOWN) {
+          slices.add(
+              Words.oneLine(step.slice().toString())
+                  + (kind.takes() || kind.vacates()
+                      ? (kind.takes() ? " at " : " from ")
+                          + footprint(step.at())
+                          + " of "
+                          + Words.oneLine(step.at().pod())
+                      : ""));
+        } else if (step.kind() == kind) {
+          more++;
+        }
+      }
+      if (!slices.isEmpty()) {
+        out.append("  ")
+            .append(kind)
+            .append(' ')
+            .append(String.join("; ", slices))
+            .append(more > 0 ? " and " + Words.count(more) + " more" : "")
+            .append('\n');
+      }
+    }
   }
 
   private void heading(String text) {
@@ -278,6 +357,37 @@ public final class PlanText {
     for (BrokenSlice b : plan.broken()) {
       sentence(b.slice().id().toString(), Fields.word(b.reason()).replace('-', ' '), b.sentence());
     }
+  }
+
+  private void staying(Plan plan) {
+    if (plan.staying().isEmpty()) {
+      return;
+    }
+    heading("Not out of drained parts in time: " + Words.plural(plan.staying().size(), "slice"));
+    for (Staying s : plan.staying()) {
+      sentence(s.slice().id().toString(), Fields.word(s.reason()).replace('-', ' '), s.sentence());
+    }
+  }
+
+  private void room(Plan plan) {
+    if (plan.rules().rooms().isEmpty()) {
+      return;
+    }
+    long asked = plan.rules().rooms().stream().mapToLong(RoomGoal::times).sum();
+    heading("Room left: " + Words.count(plan.room().size()) + " of " + Words.count(asked));
+    if (plan.room().isEmpty()) {
+      return;
+    }
+    List<List<String>> rows = new ArrayList<>();
+    rows.add(List.of("room", "shape", "pod", "footprint"));
+    for (RequestPlacement request : plan.room()) {
+      for (Placement p : request.slices()) {
+        rows.add(
+            List.of(
+                Words.shorten(p.id().toString(), 40), p.shape().toString(), p.pod(), footprint(p)));
+      }
+    }
+    table(rows);
   }
 
   private void unplaced(Plan plan) {

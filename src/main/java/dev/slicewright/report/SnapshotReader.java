@@ -23,13 +23,17 @@ import dev.slicewright.plan.Proof;
 import dev.slicewright.plan.Reason;
 import dev.slicewright.plan.RequestPlacement;
 import dev.slicewright.plan.Score;
+import dev.slicewright.plan.Staying;
 import dev.slicewright.plan.StopReason;
 import dev.slicewright.plan.Unplaced;
+import dev.slicewright.request.Drain;
 import dev.slicewright.request.Interconnect;
 import dev.slicewright.request.Permission;
 import dev.slicewright.request.PlanningRules;
+import dev.slicewright.request.RoomGoal;
 import dev.slicewright.request.SliceRequest;
 import dev.slicewright.request.Spread;
+import dev.slicewright.request.VictimRules;
 import dev.slicewright.topology.AcceleratorType;
 import dev.slicewright.topology.Axis;
 import dev.slicewright.topology.Chip;
@@ -812,8 +816,72 @@ final class SnapshotReader {
       }
     }
     in.map("permissions", this::permission).forEach(b::permit);
+    Fields victims = in.object("victims");
+    if (victims != null) {
+      VictimRules read = victims(victims);
+      b.victims(read == null ? VictimRules.NONE : read);
+    }
+    in.list("drains", this::drain).forEach(b::drain);
+    in.list("rooms", this::room).forEach(b::room);
     in.end();
     return problems.list().size() > before ? null : in.build(b::build);
+  }
+
+  private @Nullable VictimRules victims(Fields in) {
+    VictimRules.Builder b = VictimRules.builder();
+    if (in.has("belowPriority")) {
+      b.belowPriority(in.whole("belowPriority", Long.MIN_VALUE, Long.MAX_VALUE, 0));
+    }
+    Duration coolDown = in.duration("coolDown");
+    b.overQuotaOnly(in.flag("overQuotaOnly", false))
+        .coolDown(coolDown == null ? Duration.ZERO : coolDown)
+        .mostPerTenant(in.whole("mostPerTenant", 0, Long.MAX_VALUE, Long.MAX_VALUE))
+        .protectRequests(in.strings("protectedRequests"))
+        .protectTenants(in.strings("protectedTenants"));
+    in.end();
+    return in.build(b::build);
+  }
+
+  /** That a pod, host or cube exists is checked when a plan is made. */
+  private @Nullable Drain drain(Object value, String path) {
+    Fields in = Fields.of(value, path, problems);
+    boolean hosts = in.has("hosts");
+    boolean cubes = in.has("cubes");
+    boolean label = in.has("label");
+    if ((hosts ? 1 : 0) + (cubes ? 1 : 0) + (label ? 1 : 0) > 1 || label && in.has("pod")) {
+      problems.add(path, "expected a pod, hosts or cubes of a pod, or a label, not several");
+      return null;
+    }
+    Fields.Element<Integer> number =
+        (each, where) -> (int) Fields.whole(each, 0, Integer.MAX_VALUE, where, problems);
+    Instant by = in.instant("by", false);
+    Drain drain;
+    if (label) {
+      drain = new Drain.OfLabel(in.text("label"), in.text("value"), by);
+    } else if (hosts) {
+      List<HostId> of = in.list("hosts", number).stream().map(HostId::new).toList();
+      drain = Drain.hosts(in.text("pod"), of).by(by);
+    } else if (cubes) {
+      List<CubeId> of = in.list("cubes", number).stream().map(CubeId::new).toList();
+      drain = Drain.cubes(in.text("pod"), of).by(by);
+    } else {
+      drain = new Drain.OfPod(in.text("pod"), by);
+    }
+    in.end();
+    return drain;
+  }
+
+  private @Nullable RoomGoal room(Object value, String path) {
+    Fields in = Fields.of(value, path, problems);
+    Object raw = in.raw("like");
+    if (raw == null) {
+      problems.add(in.at("like"), "is missing; expected a request");
+    }
+    SliceRequest like = raw == null ? null : request(raw, in.at("like"));
+    int times = in.small("times", 1, SliceRequest.MAX_SLICES, 1);
+    long weight = in.whole("weight", 0, RoomGoal.MAX_WEIGHT, 0);
+    in.end();
+    return like == null ? null : in.build(() -> new RoomGoal(like, times, weight));
   }
 
   private @Nullable Permission permission(Object value, String path) {
@@ -865,6 +933,8 @@ final class SnapshotReader {
     in.list("evictions", this::eviction).forEach(b::eviction);
     in.list("unplaced", this::unplaced).forEach(b::unplaced);
     in.list("broken", this::broken).forEach(b::broken);
+    in.list("staying", this::staying).forEach(b::staying);
+    in.list("room", this::placement).forEach(b::room);
     b.score(new Score(in.list("score", this::level)));
     StopReason stopped = in.word("stopped", StopReason.class);
     if (stopped != null) {
@@ -982,6 +1052,11 @@ final class SnapshotReader {
     return slice == null || reason == null ? null : new BrokenSlice(slice, reason, sentence);
   }
 
+  private @Nullable Staying staying(Object value, String path) {
+    BrokenSlice same = broken(value, path);
+    return same == null ? null : new Staying(same.slice(), same.reason(), same.sentence());
+  }
+
   private @Nullable Unplaced unplaced(Object value, String path) {
     Fields in = Fields.of(value, path, problems);
     String request = in.text("request");
@@ -1058,6 +1133,14 @@ final class SnapshotReader {
         proof = new Proof.Counted();
       } else {
         problems.add(in.at("counted"), "expected no other proof beside it");
+      }
+    }
+    if (in.has("enumerated")) {
+      long places = in.whole("enumerated", 0, Long.MAX_VALUE);
+      if (proof instanceof Proof.Trivial) {
+        proof = new Proof.Enumerated(places);
+      } else {
+        problems.add(in.at("enumerated"), "expected no other proof beside it");
       }
     }
     in.end();

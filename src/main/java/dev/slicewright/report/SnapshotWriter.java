@@ -19,12 +19,15 @@ import dev.slicewright.plan.Plan;
 import dev.slicewright.plan.Proof;
 import dev.slicewright.plan.RequestPlacement;
 import dev.slicewright.plan.Score;
+import dev.slicewright.plan.Staying;
 import dev.slicewright.plan.Unplaced;
+import dev.slicewright.request.Drain;
 import dev.slicewright.request.Interconnect;
 import dev.slicewright.request.Permission;
 import dev.slicewright.request.PlanningRules;
 import dev.slicewright.request.SliceRequest;
 import dev.slicewright.request.Spread;
+import dev.slicewright.request.VictimRules;
 import dev.slicewright.topology.AcceleratorType;
 import dev.slicewright.topology.Axis;
 import dev.slicewright.topology.Chip;
@@ -37,6 +40,7 @@ import dev.slicewright.topology.Shape;
 import dev.slicewright.topology.Slicing;
 import dev.slicewright.topology.TpuTopology;
 import dev.slicewright.topology.Twist;
+import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -466,7 +470,45 @@ final class SnapshotWriter {
     out.unless("pinned", "permit", permission(r.defaultPermission()));
     Obj permissions = new Obj();
     r.permissions().forEach((id, p) -> permissions.with(id, permission(p)));
-    return out.some("permissions", permissions);
+    out.some("permissions", permissions);
+    VictimRules v = r.victims();
+    Obj victims = new Obj();
+    Long below = v.belowPriority();
+    if (below != null) {
+      victims.with("belowPriority", below);
+    }
+    victims
+        .unless(false, "overQuotaOnly", v.overQuotaOnly())
+        .unless(Duration.ZERO.toString(), "coolDown", v.coolDown().toString())
+        .unless(Long.MAX_VALUE, "mostPerTenant", v.mostPerTenant())
+        .some("protectedRequests", List.copyOf(v.protectedRequests()))
+        .some("protectedTenants", List.copyOf(v.protectedTenants()));
+    out.some("victims", victims);
+    out.some("drains", list(r.drains(), SnapshotWriter::drain));
+    return out.some(
+        "rooms",
+        list(
+            r.rooms(),
+            g ->
+                new Obj()
+                    .with("like", request(g.like()))
+                    .unless(1L, "times", (long) g.times())
+                    .unless(0L, "weight", g.weight())));
+  }
+
+  private static Object drain(Drain d) {
+    Obj out = new Obj();
+    if (d instanceof Drain.OfLabel of) {
+      out.with("label", of.key()).with("value", of.value());
+    } else if (d instanceof Drain.OfHosts of) {
+      out.with("pod", of.pod()).with("hosts", list(of.hosts(), h -> (long) h.index()));
+    } else if (d instanceof Drain.OfCubes of) {
+      out.with("pod", of.pod()).with("cubes", list(of.cubes(), c -> (long) c.index()));
+    } else {
+      out.with("pod", ((Drain.OfPod) d).pod());
+    }
+    d.by().ifPresent(by -> out.with("by", by.toString()));
+    return out;
   }
 
   private static Object permission(Permission p) {
@@ -497,6 +539,7 @@ final class SnapshotWriter {
     // The topologies that the fleet of this document does not have.
     Map<String, TpuTopology> seen = new LinkedHashMap<>();
     plan.placements().forEach(p -> p.slices().forEach(s -> seen.put(s.pod(), s.topology())));
+    plan.room().forEach(p -> p.slices().forEach(s -> seen.put(s.pod(), s.topology())));
     plan.moves().forEach(m -> seen.put(m.to().pod(), m.to().topology()));
     Obj topologies = new Obj();
     seen.forEach(
@@ -511,6 +554,8 @@ final class SnapshotWriter {
     out.some("evictions", list(plan.evictions(), this::eviction));
     out.some("unplaced", list(plan.unplaced(), SnapshotWriter::unplaced));
     out.some("broken", list(plan.broken(), this::broken));
+    out.some("staying", list(plan.staying(), this::staying));
+    out.some("room", list(plan.room(), this::placement));
     out.some("score", list(plan.score().levels(), SnapshotWriter::level));
     return out.with("stopped", Fields.word(plan.stopped()))
         .some("engines", plan.engines())
@@ -581,6 +626,13 @@ final class SnapshotWriter {
         .with("sentence", broken.sentence());
   }
 
+  private Object staying(Staying staying) {
+    return new Obj()
+        .with("slice", stray(staying.slice()))
+        .with("reason", Fields.word(staying.reason()))
+        .with("sentence", staying.sentence());
+  }
+
   private static Object unplaced(Unplaced u) {
     Unplaced.Evidence e = u.evidence();
     Obj evidence =
@@ -622,6 +674,8 @@ final class SnapshotWriter {
       out.with("agreement", List.of(agreement.first(), agreement.second()));
     } else if (l.proof() instanceof Proof.Counted) {
       out.with("counted", true);
+    } else if (l.proof() instanceof Proof.Enumerated enumerated) {
+      out.with("enumerated", enumerated.places());
     }
     return out;
   }

@@ -79,6 +79,9 @@ public final class PlanningRules {
   private final DisruptionBudget disruption;
   private final Permission defaultPermission;
   private final Map<String, Permission> permissions;
+  private final VictimRules victims;
+  private final List<Drain> drains;
+  private final List<RoomGoal> rooms;
   private final Instant now;
 
   private PlanningRules(Builder b) {
@@ -87,6 +90,9 @@ public final class PlanningRules {
     this.disruption = b.disruption;
     this.defaultPermission = b.defaultPermission;
     this.permissions = Collections.unmodifiableMap(new TreeMap<>(b.permissions));
+    this.victims = b.victims;
+    this.drains = List.copyOf(b.drains);
+    this.rooms = List.copyOf(b.rooms);
     this.now = b.now;
   }
 
@@ -156,6 +162,33 @@ public final class PlanningRules {
   }
 
   /**
+   * Who of those that may be evicted is spared.
+   *
+   * @return {@link VictimRules#NONE} by default
+   */
+  public VictimRules victims() {
+    return victims;
+  }
+
+  /**
+   * What is to be emptied.
+   *
+   * @return an unmodifiable list
+   */
+  public List<Drain> drains() {
+    return drains;
+  }
+
+  /**
+   * What a plan should leave room for.
+   *
+   * @return an unmodifiable list
+   */
+  public List<RoomGoal> rooms() {
+    return rooms;
+  }
+
+  /**
    * The time for expiries and disruption; the library reads no clock for rules.
    *
    * @return the time, the epoch by default
@@ -176,6 +209,9 @@ public final class PlanningRules {
     b.disruption = disruption;
     b.defaultPermission = defaultPermission;
     b.permissions.putAll(permissions);
+    b.victims = victims;
+    b.drains.addAll(drains);
+    b.rooms.addAll(rooms);
     b.now = now;
     return b;
   }
@@ -188,12 +224,16 @@ public final class PlanningRules {
         && disruption.equals(that.disruption)
         && defaultPermission.equals(that.defaultPermission)
         && permissions.equals(that.permissions)
+        && victims.equals(that.victims)
+        && drains.equals(that.drains)
+        && rooms.equals(that.rooms)
         && now.equals(that.now);
   }
 
   @Override
   public int hashCode() {
-    return Objects.hash(quotas, reserved, disruption, defaultPermission, permissions, now);
+    return Objects.hash(
+        quotas, reserved, disruption, defaultPermission, permissions, victims, drains, rooms, now);
   }
 
   @Override
@@ -208,6 +248,9 @@ public final class PlanningRules {
         + defaultPermission
         + ", permissions="
         + permissions
+        + (victims.equals(VictimRules.NONE) ? "" : ", victims=" + victims)
+        + (drains.isEmpty() ? "" : ", drains=" + drains)
+        + (rooms.isEmpty() ? "" : ", rooms=" + rooms)
         + ", now="
         + now
         + "]";
@@ -220,6 +263,9 @@ public final class PlanningRules {
     private DisruptionBudget disruption = DisruptionBudget.UNLIMITED;
     private Permission defaultPermission = Permission.PINNED;
     private final Map<String, Permission> permissions = new TreeMap<>();
+    private VictimRules victims = VictimRules.NONE;
+    private final List<Drain> drains = new ArrayList<>();
+    private final List<RoomGoal> rooms = new ArrayList<>();
     private Instant now = Instant.EPOCH;
 
     private Builder() {}
@@ -293,6 +339,51 @@ public final class PlanningRules {
     }
 
     /**
+     * Sets who of those that may be evicted is spared.
+     *
+     * @param value {@link VictimRules#NONE} by default
+     * @return this
+     */
+    public Builder victims(VictimRules value) {
+      victims = Objects.requireNonNull(value, "victims");
+      return this;
+    }
+
+    /**
+     * Adds a part of the fleet to be emptied.
+     *
+     * @param value the part
+     * @return this
+     */
+    public Builder drain(Drain value) {
+      drains.add(Objects.requireNonNull(value, "drain"));
+      return this;
+    }
+
+    /**
+     * Adds room that a plan should leave, worth its chips.
+     *
+     * @param like for a request like this; its id must be no other's
+     * @param times how often, 1 or more
+     * @return this
+     * @throws InvalidInputException if the number is out of range, or the request is in a gang
+     */
+    public Builder room(SliceRequest like, int times) {
+      return room(new RoomGoal(like, times, 0));
+    }
+
+    /**
+     * Adds room that a plan should leave.
+     *
+     * @param value for what, how often, and what it is worth
+     * @return this
+     */
+    public Builder room(RoomGoal value) {
+      rooms.add(Objects.requireNonNull(value, "room"));
+      return this;
+    }
+
+    /**
      * Sets the time.
      *
      * @param value now
@@ -341,8 +432,48 @@ public final class PlanningRules {
       checkLimit(problems, "disruption.tenants", disruption.tenants());
       checkPermission(problems, "defaultPermission", defaultPermission);
       permissions.forEach((request, p) -> checkPermission(problems, "permissions." + request, p));
+      for (int i = 0; i < drains.size(); i++) {
+        checkDrain(problems, "drains[" + i + "]", drains.get(i));
+      }
+      HashSet<String> phantoms = new HashSet<>();
+      long slices = 0;
+      for (int i = 0; i < rooms.size(); i++) {
+        RoomGoal goal = rooms.get(i);
+        slices += (long) goal.times() * goal.like().slices();
+        if (slices > SliceRequest.MAX_SLICES) {
+          problems.add(
+              "rooms[" + i + "]",
+              "expected at most "
+                  + SliceRequest.MAX_SLICES
+                  + " slices over all room goals, but with this one there are "
+                  + slices
+                  + "; ask for fewer");
+          break;
+        }
+        for (String id : goal.ids()) {
+          if (!phantoms.add(id)) {
+            problems.add(
+                "rooms[" + i + "].like.id",
+                "expected an id of its own, but " + id + " is used twice; rename one");
+          }
+        }
+      }
       problems.throwIfAny("planning rules");
       return new PlanningRules(this);
+    }
+
+    private void checkDrain(Problems problems, String path, Drain drain) {
+      if (drain.deadline() != null && drain.deadline().isBefore(now)) {
+        problems.add(
+            path + ".by",
+            "expected " + now + ", which is now, or later, but was " + drain.deadline());
+      }
+      boolean empty =
+          drain instanceof Drain.OfHosts hosts && hosts.hosts().isEmpty()
+              || drain instanceof Drain.OfCubes cubes && cubes.cubes().isEmpty();
+      if (empty) {
+        problems.add(path, "expected one host or cube or more, but there is none; drop it");
+      }
     }
 
     private static void checkLimit(Problems problems, String path, long value) {

@@ -183,7 +183,17 @@ public final class SliceRequest {
    * @return a new builder
    */
   public Builder toBuilder() {
-    return b.copy();
+    return b.copy(b.id);
+  }
+
+  /**
+   * A builder that starts from this request, for one with another id.
+   *
+   * @param id the new request's id
+   * @return a new builder
+   */
+  public Builder toBuilder(String id) {
+    return b.copy(Objects.requireNonNull(id, "id"));
   }
 
   @Override
@@ -233,8 +243,8 @@ public final class SliceRequest {
       this.rawShapes = new ArrayList<>();
     }
 
-    private Builder copy() {
-      Builder c = new Builder(id);
+    private Builder copy(String newId) {
+      Builder c = new Builder(newId);
       c.rawShapes.addAll(rawShapes);
       c.shapes = shapes;
       c.chips = chips;
@@ -534,7 +544,7 @@ public final class SliceRequest {
             }
           });
       problems.throwIfAny("request " + id);
-      Builder frozen = copy();
+      Builder frozen = copy(id);
       frozen.shapes = List.copyOf(read);
       return new SliceRequest(frozen);
     }

@@ -9,6 +9,7 @@ import dev.slicewright.topology.Shape;
 import dev.slicewright.topology.Slicing;
 import dev.slicewright.topology.TpuTopology;
 import java.time.Instant;
+import java.util.List;
 import java.util.SplittableRandom;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -147,6 +148,21 @@ public abstract class PodSpace {
    * @return true if {@link #find} would find one
    */
   public abstract boolean fits(int want);
+
+  /**
+   * The first of some wants that has a place now.
+   *
+   * @param wants wants that differ in nothing but their shape, tried in this order
+   * @return its index, or -1 if none has
+   */
+  public int firstThatFits(List<Want> wants) {
+    for (int i = 0; i < wants.size(); i++) {
+      if (fits(register(wants.get(i)))) {
+        return i;
+      }
+    }
+    return -1;
+  }
 
   /**
    * Lists every place that would serve a want now; for whole cubes of an optical pod, every usable

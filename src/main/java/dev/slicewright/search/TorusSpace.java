@@ -1156,6 +1156,98 @@ final class TorusSpace extends PodSpace {
     return form.count() > 0;
   }
 
+  /**
+   * One pass over the free cells, grown a cell at a time along each axis, rules out nearly all
+   * shapes; what is left is looked at as usual. O(n · r) for n extents with room and r rows.
+   */
+  @Override
+  public int firstThatFits(List<Want> wants) {
+    boolean[] open = null;
+    for (int i = 0; i < wants.size(); i++) {
+      Want want = wants.get(i);
+      if (open == null) {
+        open = openExtents(blocks(want));
+      }
+      if (mayFit(want, open) && fits(register(want))) {
+        return i;
+      }
+    }
+    return -1;
+  }
+
+  private boolean mayFit(Want want, boolean[] open) {
+    Shape tile = topology.cellTile();
+    List<Orientation> turns =
+        want.mayTurn()
+            ? Orientation.ofRank(want.shape().rank())
+            : List.of(Orientation.ofRank(want.shape().rank()).get(0));
+    for (Orientation turn : turns) {
+      Shape extents = want.mayTurn() ? turn.extents(want.shape()) : want.shape();
+      int eA = cellsAlong(extents, tile, axisA);
+      int eB = cellsAlong(extents, tile, axisB);
+      int eC = cellsAlong(extents, tile, axisC);
+      if (eA <= nA && eB <= nB && eC <= nC && open[extentIndex(eA, eB, eC)]) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  private static int cellsAlong(Shape extents, Shape tile, Axis axis) {
+    return (extents.get(axis) + tile.get(axis) - 1) / tile.get(axis);
+  }
+
+  private int extentIndex(int eA, int eB, int eC) {
+    return ((eA - 1) * nB + eB - 1) * nC + eC - 1;
+  }
+
+  /** For each extents whether some box of free cells has them, links and alignment aside. */
+  private boolean[] openExtents(Blocks blocks) {
+    boolean[] open = new boolean[nA * nB * nC];
+    long[] base = new long[rows];
+    for (int i = 0; i < rows; i++) {
+      base[i] = full & ~(taken[i] | blocks.blocked[i]);
+    }
+    long[] alongA = base.clone();
+    long[] alongB = new long[rows];
+    long[] alongC = new long[rows];
+    for (int eA = 1; eA <= nA && any(alongA); eA++) {
+      System.arraycopy(alongA, 0, alongB, 0, rows);
+      for (int eB = 1; eB <= nB && any(alongB); eB++) {
+        System.arraycopy(alongB, 0, alongC, 0, rows);
+        for (int eC = 1; eC <= nC && any(alongC); eC++) {
+          open[extentIndex(eA, eB, eC)] = true;
+          for (int i = 0; i < rows; i++) {
+            int other = i + eC * nB;
+            long more = other < rows ? alongB[other] : wrapC ? alongB[other % rows] : 0;
+            alongC[i] &= more;
+          }
+        }
+        for (int c = 0; c < rows; c += nB) {
+          for (int b = 0; b < nB; b++) {
+            int other = b + eB;
+            long more = other < nB ? alongA[c + other] : wrapB ? alongA[c + other % nB] : 0;
+            alongB[c + b] &= more;
+          }
+        }
+      }
+      for (int i = 0; i < rows && eA < nA; i++) {
+        long wrapped = wrapA ? base[i] << (nA - eA) : 0;
+        alongA[i] &= (base[i] >>> eA | wrapped) & full;
+      }
+    }
+    return open;
+  }
+
+  private static boolean any(long[] rows) {
+    for (long row : rows) {
+      if (row != 0) {
+        return true;
+      }
+    }
+    return false;
+  }
+
   @Override
   public @Nullable Spot find(int want, @Nullable SplittableRandom random) {
     if (want < 0) {
@@ -1418,7 +1510,7 @@ final class TorusSpace extends PodSpace {
    */
   @Override
   public @Nullable Spot findOnline(int want) {
-    return findDestroyLeast(want, topology.dims().rank() == 2 ? MIX_2D : MIX_3D);
+    return findDestroyLeast(want, expected());
   }
 
   /**
@@ -1462,6 +1554,38 @@ final class TorusSpace extends PodSpace {
     spoilLeast(m, form, Among.LOCKED, locked);
     spoilLeast(m, form, Among.SLIDING, form.count() - locked);
     return new Box(form.turns[bestTurn], bestA, bestB, bestC, leastScore);
+  }
+
+  /** Whether a shape of the expected mix has no place though there are chips enough for it. */
+  boolean isFragmented() {
+    long free = (long) freeCells() * topology.chipsPerCell();
+    for (Share share : expected()) {
+      int want = register(new Want(share.shape(), true, false, false, ""));
+      if (want >= 0 && share.shape().chips() <= free && !fits(want)) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /**
+   * How much room is left for what may come: per shape of the expected mix, its share times its
+   * chips times the logarithm of one more than its places. So a first place counts for more than
+   * another one.
+   */
+  double room() {
+    onLattice = oddCells * ODD_SHARE <= heldCells;
+    Mix m = weigh(expected(), -1);
+    double sum = 0;
+    for (int k = 0; k < m.worth.length && m.wants[k] >= 0; k++) {
+      Form form = forms.get(m.wants[k]);
+      sum += m.worth[k] * Math.log1p(onLattice ? form.latticeCount() : form.count());
+    }
+    return sum;
+  }
+
+  private List<Share> expected() {
+    return topology.dims().rank() == 2 ? MIX_2D : MIX_3D;
   }
 
   /** Which origins a pass looks at. */

@@ -132,7 +132,7 @@ final class Bounds {
 
   /** About how long the verifier will take to check one certificate of each level. */
   synchronized long verifyNanos() {
-    return checkerNanos + slowestNanos + countNanos;
+    return checkerNanos + placesNanos + slowestNanos + countNanos;
   }
 
   private void took(Known k, long nanos, long treeNanos) {
@@ -180,6 +180,10 @@ final class Bounds {
       Bound bound = new Bound(room.getAsLong(), new Proof.Counted());
       k.best = isBetter(l, bound, k.best) ? bound : k.best;
     }
+    if (k.best.value() != values[l] && mayEnumerate()) {
+      Bound places = enumerated(l, values);
+      k.best = isBetter(l, places, k.best) ? places : k.best;
+    }
     if (k.certificates == null && k.best.value() != values[l] && !stop.getAsBoolean()) {
       k.certificates = certificates(l);
     }
@@ -202,6 +206,35 @@ final class Bounds {
     }
     return k.best;
   }
+
+  /** Whether one slice is wanted and something may go for it. */
+  private boolean mayEnumerate() {
+    return !in.free.isEmpty()
+        && in.demands.size() == 1
+        && in.demands.get(0).request().slices() == 1
+        && (placesKnown || !stop.getAsBoolean());
+  }
+
+  private Bound enumerated(int l, long[] values) {
+    long since = System.nanoTime();
+    Bound out = trivial(in.levels.get(l));
+    try {
+      OptionalLong bound = checker().enumeratedBound(l, values);
+      if (bound.isPresent()) {
+        out = new Bound(bound.getAsLong(), new Proof.Enumerated(checker().places()));
+      }
+    } catch (ArithmeticException e) {
+      // Figures too large for them.
+    }
+    if (!placesKnown) {
+      placesKnown = true;
+      placesNanos = System.nanoTime() - since;
+    }
+    return out;
+  }
+
+  private boolean placesKnown;
+  private long placesNanos;
 
   /**
    * Takes what counting has shown; before the first bound is asked for.
@@ -301,7 +334,7 @@ final class Bounds {
       for (Demand demand : in.demands) {
         long chips =
             Math.multiplyExact(
-                ObjectiveLevels.mostCounted(demand.request()), (long) demand.request().slices());
+                in.goals.mostGain(demand.request()), (long) demand.request().slices());
         sums.merge(demand.request().priority(), chips, Math::addExact);
       }
       wantedChips = sums;
@@ -316,7 +349,7 @@ final class Bounds {
       sums = new HashMap<>(in.pinnedKept);
       for (Instance.Free free : in.free) {
         for (int i = 0; i < free.slices().size(); i++) {
-          if (!free.broken()[i] || free.permission().move()) {
+          if (free.keptByStaying(i) > 0 || free.permission().move()) {
             long chips = ObjectiveLevels.counted(free.request(), free.slices().get(i).shape());
             sums.merge(free.request().priority(), chips, Math::addExact);
           }
@@ -329,7 +362,9 @@ final class Bounds {
 
   private Bound trivial(Level level) {
     long sum = 0;
-    if (level.kind() == Level.Kind.PLACED) {
+    if (level.kind() == Level.Kind.DRAIN) {
+      sum = in.pinnedDrained;
+    } else if (level.kind() == Level.Kind.PLACED || level.kind() == Level.Kind.ROOM) {
       sum = wanted().getOrDefault(level.priority(), 0L);
     } else if (level.kind() == Level.Kind.KEPT) {
       sum = kept().getOrDefault(level.priority(), 0L);
@@ -375,11 +410,12 @@ final class Bounds {
     if (level.kind() == Level.Kind.SHAPE_RANK) {
       return List.of(forced(l));
     }
-    if (level.kind() == Level.Kind.KEPT && !in.free.isEmpty()) {
+    if ((level.kind() == Level.Kind.KEPT || level.kind() == Level.Kind.DRAIN)
+        && !in.free.isEmpty()) {
       // Without prices: what has no place to which it could move.
       return List.of(new Certificate(l, List.of(), List.of(), new long[l]));
     }
-    if (level.kind() != Level.Kind.PLACED) {
+    if (level.kind() != Level.Kind.PLACED && level.kind() != Level.Kind.ROOM) {
       return List.of();
     }
     long priority = level.priority();

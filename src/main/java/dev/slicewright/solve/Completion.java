@@ -23,6 +23,7 @@ import dev.slicewright.topology.TpuTopology;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
@@ -30,8 +31,9 @@ import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Adds to a solution, by search, what it leaves out: moves broken slices that may move, and places
- * demands that are not placed. Nothing of the solution is taken back, so the result is never worse.
+ * Adds to a solution, by search, what it leaves out: moves slices that use failed or drained parts
+ * and may move, lets go what is drained, may leave and keeps nothing by staying, and places demands
+ * that are not placed. Nothing of the solution is taken back, so the result is never worse.
  *
  * <p>A slice of whole cubes keeps those that work and swaps the others; every other slice goes to
  * the best fit, its own pod first. O(demands × a search for a place).
@@ -43,7 +45,7 @@ final class Completion {
   private final PlacementSearch search;
   private final Solution out;
 
-  private Completion(Instance in, Solution from, long seed) {
+  private Completion(Instance in, Solution from, Set<SliceId> lifted, long seed) {
     this.in = in;
     this.from = from;
     List<Demand> open = new ArrayList<>(in.demands.size());
@@ -61,13 +63,19 @@ final class Completion {
     }
     this.search =
         new PlacementSearch(
-            in.pods, open, limits(), in.priorities.length, in.rules.now(), seed, in.credits);
+            in.pods,
+            open,
+            limits(in, from),
+            in.priorities.length,
+            in.rules.now(),
+            seed,
+            in.credits);
     this.out =
         new Solution(
             new ArrayList<>(from.placed()),
             new TreeMap<>(from.moved()),
             new TreeSet<>(from.evicted()));
-    occupy();
+    occupy(lifted);
   }
 
   /**
@@ -77,7 +85,7 @@ final class Completion {
    */
   static Solution of(
       Instance in, Solution from, boolean repairFirst, long seed, BooleanSupplier stop) {
-    Completion c = new Completion(in, from, seed);
+    Completion c = new Completion(in, from, Set.of(), seed);
     if (repairFirst) {
       c.repair(stop);
     }
@@ -94,11 +102,11 @@ final class Completion {
     return c.out;
   }
 
-  /** Whether there is anything broken that may move. */
+  /** Whether there is anything broken that may move, or drained that may move or leave. */
   static boolean hasRepairs(Instance in) {
     for (Instance.Free free : in.free) {
-      for (int i = 0; free.permission().move() && i < free.broken().length; i++) {
-        if (free.broken()[i]) {
+      for (int i = 0; i < free.broken().length; i++) {
+        if (free.shouldMove(i) && free.permission().move() || free.drained()[i] > 0) {
           return true;
         }
       }
@@ -107,7 +115,7 @@ final class Completion {
   }
 
   /** The room of every limit after the solution. */
-  private List<Limit> limits() {
+  static List<Limit> limits(Instance in, Solution from) {
     List<Limit> out = new ArrayList<>(in.limits.size());
     for (int l = 0; l < in.limits.size(); l++) {
       Limit limit = in.limits.get(l);
@@ -141,10 +149,12 @@ final class Completion {
   }
 
   /** Puts the solution into the search's pods. */
-  private void occupy() {
+  private void occupy(Set<SliceId> lifted) {
     for (Instance.Free free : in.free) {
       for (RunningSlice slice : free.slices()) {
-        if (from.evicted().contains(free.request().id()) || from.moved().containsKey(slice.id())) {
+        if (from.evicted().contains(free.request().id())
+            || from.moved().containsKey(slice.id())
+            || lifted.contains(slice.id())) {
           search.space(in.podOf(slice.pod())).setTaken(slice.footprint(), false);
         }
       }
@@ -178,21 +188,50 @@ final class Completion {
           RunningSlice slice = free.slices().get(i);
           boolean fine =
               free.request().interconnect() != Interconnect.TWISTED || !slice.twist().isNone();
-          if (free.broken()[i]
+          if (free.shouldMove(i)
               && fine
               && !out.moved().containsKey(slice.id())
-              && withinBudget(free)) {
+              && withinBudget(free, 1)) {
             move(free, slice);
           }
         }
       }
+      evict(free);
     }
   }
 
-  /** Whether one more slice of a request may be moved. */
-  private boolean withinBudget(Instance.Free next) {
+  /** Lets a request go that should leave drained parts and keeps nothing by staying. */
+  private void evict(Instance.Free free) {
+    boolean drained = false;
+    boolean idle = free.permission().evict() && free.request().gang().isEmpty();
+    for (int i = 0; idle && i < free.slices().size(); i++) {
+      drained |= free.drained()[i] > 0;
+      idle = free.keptByStaying(i) == 0 && !out.moved().containsKey(free.slices().get(i).id());
+    }
+    if (!idle
+        || !drained
+        || out.evicted().contains(free.request().id())
+        || !withinBudget(free, free.slices().size())) {
+      return;
+    }
+    String tenant = free.request().tenant();
+    long victims =
+        in.free.stream()
+            .filter(f -> f.request().tenant().equals(tenant))
+            .filter(f -> out.evicted().contains(f.request().id()))
+            .count();
+    if (victims < in.rules.victims().mostPerTenant()) {
+      out.evicted().add(free.request().id());
+      for (RunningSlice slice : free.slices()) {
+        search.space(in.podOf(slice.pod())).setTaken(slice.footprint(), false);
+      }
+    }
+  }
+
+  /** Whether so many more slices of a request may be disturbed. */
+  private boolean withinBudget(Instance.Free next, int more) {
     DisruptionBudget budget = in.rules.disruption();
-    long slices = out.moved().size() + 1L;
+    long slices = (long) out.moved().size() + more;
     long seconds = 0;
     Set<String> tenants = new TreeSet<>();
     for (Instance.Free free : in.free) {
@@ -213,8 +252,15 @@ final class Completion {
     if (slice.footprint() instanceof Footprint.Cubes cubes && swap(free, slice, cubes, home)) {
       return;
     }
-    PodSpace own = search.space(home);
-    own.setTaken(slice.footprint(), false);
+    search.space(home).setTaken(slice.footprint(), false);
+    if (!relocate(free, slice)) {
+      search.space(home).setTaken(slice.footprint(), true);
+    }
+  }
+
+  /** Finds a place for a slice whose own cells are given back already, and takes it. */
+  private boolean relocate(Instance.Free free, RunningSlice slice) {
+    int home = in.podOf(slice.pod());
     Spot best = null;
     int bestPod = -1;
     for (int p : pods(free, slice, home)) {
@@ -230,11 +276,123 @@ final class Completion {
       }
     }
     if (best == null) {
-      own.setTaken(slice.footprint(), true);
-      return;
+      return false;
     }
     search.space(bestPod).take(best);
     put(slice.id(), bestPod, slice.shape(), best.footprint());
+    return true;
+  }
+
+  // ---------------------------------------------------------------- displaced
+
+  /**
+   * A solution that places demands where something runs: what is in the way moves if it may and
+   * finds a place, the most important and largest first, and else leaves with its gang.
+   *
+   * @param placed where demands go
+   * @param hit the running requests in the way, each with its slices that are
+   * @return null if one can do neither
+   */
+  static @Nullable Solution displaced(
+      Instance in,
+      List<@Nullable Assignment> placed,
+      Map<Instance.Free, List<RunningSlice>> hit,
+      long seed) {
+    Solution from = Solution.of(placed);
+    Set<SliceId> lifted = new TreeSet<>();
+    List<Instance.Free> movers = new ArrayList<>();
+    for (Instance.Free free : hit.keySet()) {
+      if (!free.permission().move() || !in.keepsSpread(free)) {
+        if (!evict(in, free, from.evicted())) {
+          return null;
+        }
+      }
+    }
+    hit.forEach(
+        (free, slices) -> {
+          if (!from.evicted().contains(free.request().id())) {
+            movers.add(free);
+            slices.forEach(slice -> lifted.add(slice.id()));
+          }
+        });
+    if (movers.isEmpty()) {
+      return from;
+    }
+    movers.sort(
+        Comparator.comparingLong((Instance.Free f) -> f.request().priority())
+            .thenComparingLong(f -> f.slices().get(0).shape().chips())
+            .reversed()
+            .thenComparing(f -> f.request().id()));
+    Completion c = new Completion(in, from, lifted, seed);
+    for (Instance.Free free : movers) {
+      if (c.out.evicted().contains(free.request().id())) {
+        continue; // with its gang
+      }
+      for (RunningSlice slice : hit.getOrDefault(free, List.of())) {
+        boolean fine =
+            free.request().interconnect() != Interconnect.TWISTED || !slice.twist().isNone();
+        if (!fine || !c.relocate(free, slice)) {
+          if (!c.leave(free, lifted)) {
+            return null;
+          }
+          break;
+        }
+      }
+    }
+    return c.out;
+  }
+
+  /** Evicts a request that was to move, and its gang, and gives their room to others. */
+  private boolean leave(Instance.Free free, Set<SliceId> lifted) {
+    Set<String> before = new TreeSet<>(out.evicted());
+    if (!evict(in, free, out.evicted())) {
+      return false;
+    }
+    for (Instance.Free other : in.free) {
+      if (!out.evicted().contains(other.request().id()) || before.contains(other.request().id())) {
+        continue;
+      }
+      for (RunningSlice slice : other.slices()) {
+        Solution.Target to = out.moved().remove(slice.id());
+        if (to != null) {
+          search.space(to.pod()).setTaken(to.footprint(), false);
+        } else if (!lifted.contains(slice.id())) {
+          search.space(in.podOf(slice.pod())).setTaken(slice.footprint(), false);
+        }
+      }
+    }
+    return true;
+  }
+
+  /** Adds a request and its running gang to those evicted; false if one of them may not leave. */
+  private static boolean evict(Instance in, Instance.Free free, Set<String> evicted) {
+    String gang = free.request().gang().orElse(null);
+    if (gang == null) {
+      if (free.permission().evict()) {
+        evicted.add(free.request().id());
+      }
+      return free.permission().evict();
+    }
+    Set<String> all = new TreeSet<>();
+    for (RunningSlice slice : in.fleet.running()) {
+      if (!slice.leaving() && gang.equals(slice.request().gang().orElse(null))) {
+        all.add(slice.id().request());
+      }
+    }
+    for (Instance.Free other : in.free) {
+      if (other.permission().evict()) {
+        all.remove(other.request().id());
+      }
+    }
+    if (!all.isEmpty()) {
+      return false;
+    }
+    for (Instance.Free other : in.free) {
+      if (gang.equals(other.request().gang().orElse(null))) {
+        evicted.add(other.request().id());
+      }
+    }
+    return true;
   }
 
   /** Keeps the cubes that work, each in its place, and swaps the others. */

@@ -33,7 +33,9 @@ import java.util.Arrays;
 import java.util.BitSet;
 import java.util.Comparator;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.IdentityHashMap;
+import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Locale;
@@ -58,6 +60,12 @@ final class Explainer {
   private static final int MAX_BLOCKERS = 16;
   private static final int MAX_SHAPES_TRIED = 200;
   private static final int MAX_TAKERS = 3;
+
+  /** Near legal shapes asked of each kind of pod, and offered of all; kinds named in a sentence. */
+  private static final int NEAR_SHAPES = 3;
+
+  private static final int MAX_SHAPES_OFFERED = 4;
+  private static final int MAX_KINDS_NAMED = 3;
 
   private final Instance in;
   private final Solution solution;
@@ -278,13 +286,49 @@ final class Explainer {
 
   // ---------------------------------------------------------------- never
 
+  /** A legal shape near a wanted one, and how far off: in dimensions, in chips, in extents. */
+  private record Near(Shape shape, boolean otherRank, double ratio, int extents)
+      implements Comparable<Near> {
+
+    static Near of(Shape legal, long chips) {
+      return new Near(legal, false, ratio(legal.chips(), chips), 0);
+    }
+
+    static Near of(Shape legal, Shape wanted) {
+      Shape s = legal.sorted();
+      Shape w = wanted.sorted();
+      return new Near(
+          legal,
+          legal.rank() != wanted.rank(),
+          ratio(legal.chips(), wanted.chips()),
+          Math.abs(s.x() - w.x()) + Math.abs(s.y() - w.y()) + Math.abs(s.z() - w.z()));
+    }
+
+    private static double ratio(long a, long b) {
+      return (double) Math.max(a, b) / Math.min(a, b);
+    }
+
+    private static final Comparator<Near> ORDER =
+        Comparator.comparing(Near::otherRank)
+            .thenComparingDouble(Near::ratio)
+            .thenComparingInt(Near::extents);
+
+    @Override
+    public int compareTo(Near other) {
+      return ORDER.compare(this, other);
+    }
+  }
+
+  /** Why one kind of pod cannot form a request; the nearest is missing where time is up. */
+  private record Illegal(Pod pod, String why, @Nullable Near nearest) {}
+
   private Unplaced notFormable(int d, SliceRequest request, long wanted) {
-    Set<Shape> nearest = new LinkedHashSet<>();
-    String why = "";
+    List<Near> near = new ArrayList<>();
+    List<Illegal> illegal = new ArrayList<>();
     boolean shapes = false;
     boolean optical = false;
     Set<String> accelerators = new LinkedHashSet<>();
-    Set<TpuTopology> seen = new LinkedHashSet<>();
+    Set<TpuTopology> seen = new HashSet<>();
     TpuTopology last = null;
     for (Pod pod : in.pods) {
       TpuTopology t = pod.topology();
@@ -298,34 +342,39 @@ final class Explainer {
       if (request.shapes().isEmpty()) {
         if (!t.shapesFor(request.chips()).isEmpty()) {
           shapes = true;
-        } else {
-          why =
-              "No legal shape of "
-                  + String.join(" or ", accelerators)
-                  + " has exactly "
-                  + chips(request.chips())
-                  + ".";
-          if (!stop.getAsBoolean()) {
-            nearest.addAll(t.nearestLegalShapes(request.chips(), 3));
-          }
+        } else if (!stop.getAsBoolean()) {
+          t.nearestLegalShapes(request.chips(), NEAR_SHAPES)
+              .forEach(s -> near.add(Near.of(s, request.chips())));
         }
         continue;
       }
+      Illegal here = null;
       for (Shape shape : request.shapes()) {
         String no = t.whyNotLegal(shape).orElse("");
         shapes |= no.isEmpty();
-        if (!no.isEmpty() && why.isEmpty()) {
-          why = no;
-          // The reason is known without looking through a large pod's shapes.
-          if (!stop.getAsBoolean()) {
-            nearest.addAll(t.nearestLegalShapes(shape, 3));
+        if (no.isEmpty()) {
+          continue;
+        }
+        Near nearest = null;
+        // The reason is known without looking through a large pod's shapes.
+        if (!stop.getAsBoolean()) {
+          for (Shape legal : t.nearestLegalShapes(shape, NEAR_SHAPES)) {
+            Near n = Near.of(legal, shape);
+            near.add(n);
+            nearest = nearest == null || n.compareTo(nearest) < 0 ? n : nearest;
           }
         }
+        if (here == null || isNearer(nearest, here.nearest())) {
+          here = new Illegal(pod, no, nearest);
+        }
+      }
+      if (here != null) {
+        illegal.add(here);
       }
     }
-    List<Shape> offer = nearest.stream().limit(4).toList();
+    List<Shape> offer = nearest(near);
     Evidence evidence =
-        new Evidence(wanted, 0, in.matching[d], null, List.of(), List.of(), offer, 0, 0);
+        new Evidence(wanted, freeChips(d), in.matching[d], null, List.of(), List.of(), offer, 0, 0);
     if (shapes || !in.demands.get(d).choices().isEmpty()) {
       return new Unplaced(
           request.id(),
@@ -346,12 +395,56 @@ final class Explainer {
         Reason.SHAPE_NOT_FORMABLE,
         true,
         evidence,
-        why
+        (request.shapes().isEmpty()
+                ? "No legal shape of "
+                    + String.join(" or ", accelerators)
+                    + " has exactly "
+                    + chips(request.chips())
+                    + "."
+                : whyIllegal(illegal))
             + (offer.isEmpty()
                 ? ""
                 : " The nearest legal shapes are "
                     + String.join(", ", offer.stream().map(Shape::toString).toList())
                     + "."));
+  }
+
+  private static boolean isNearer(@Nullable Near a, @Nullable Near b) {
+    return a != null && (b == null || a.compareTo(b) < 0);
+  }
+
+  /** The nearest few of all pods, nearest first; of turns of one shape the first. */
+  private static List<Shape> nearest(List<Near> near) {
+    Map<Shape, Shape> bySorted = new LinkedHashMap<>();
+    near.stream().sorted().forEach(n -> bySorted.putIfAbsent(n.shape().sorted(), n.shape()));
+    return bySorted.values().stream().limit(MAX_SHAPES_OFFERED).toList();
+  }
+
+  /** One sentence, or where several kinds of pods match one for each, what comes nearest first. */
+  private static String whyIllegal(List<Illegal> illegal) {
+    if (illegal.size() == 1) {
+      return illegal.get(0).why();
+    }
+    List<Illegal> sorted = new ArrayList<>(illegal);
+    sorted.sort(
+        (a, b) ->
+            isNearer(a.nearest(), b.nearest()) ? -1 : isNearer(b.nearest(), a.nearest()) ? 1 : 0);
+    StringBuilder text = new StringBuilder();
+    for (Illegal one : sorted.subList(0, Math.min(MAX_KINDS_NAMED, sorted.size()))) {
+      text.append(text.isEmpty() ? "" : " ")
+          .append("Pod ")
+          .append(one.pod().id())
+          .append(" (")
+          .append(one.pod().topology().accelerator())
+          .append("): ")
+          .append(one.why());
+    }
+    int more = sorted.size() - MAX_KINDS_NAMED;
+    if (more > 0) {
+      text.append(" Nor can ").append(count(more)).append(" more ");
+      text.append(more == 1 ? "kind" : "kinds").append(" of pod.");
+    }
+    return text.toString();
   }
 
   /** Why not even the empty fleet could hold its unit, or an empty string. Only what is proved. */
@@ -566,6 +659,11 @@ final class Explainer {
     for (Choice choice : demand.choices()) {
       for (int p : choice.pods()) {
         seen.set(p);
+      }
+    }
+    if (demand.choices().isEmpty()) { // no pod can form it; free chips there are all the same
+      for (int p = 0; p < in.pods.size(); p++) {
+        seen.set(p, Instance.matches(request, in.pods.get(p)));
       }
     }
     boolean holds = !in.fleet.holdsOf(request.id()).isEmpty();
@@ -945,7 +1043,9 @@ final class Explainer {
           Reason.BLOCKED_BY_CORDON,
           false,
           evidence,
-          "It would fit if nothing were cordoned; "
+          (in.rules.drains().isEmpty()
+                  ? "It would fit if nothing were cordoned; "
+                  : "It would fit if nothing were cordoned or drained; ")
               + chips(evidence.freeChips())
               + " are free outside the cordons.");
     }
@@ -1160,6 +1260,7 @@ final class Explainer {
     for (int o = 0; o < in.demands.size(); o++) {
       Assignment a = solution.placed().get(o);
       if (a != null
+          && !in.isPhantom(o)
           && in.demands.get(o).unit() != demand.unit()
           && Arrays.stream(a.pods()).anyMatch(pods::contains)) {
         takers.add(in.demands.get(o).request());

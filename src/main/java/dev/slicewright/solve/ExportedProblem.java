@@ -24,10 +24,13 @@ import org.jspecify.annotations.Nullable;
  * first.writeLp(Path.of("problem.lp"));
  * // ... some solver turns problem.lp into problem.sol ...
  * Plan plan = problem.plan(first.read(Path.of("problem.sol"))).orElseThrow();
- * ModelFile second = problem.file(1, plan);
+ * if (problem.levels().size() > 1) {
+ *   ModelFile second = problem.file(1, plan);
+ * }
  * }</pre>
  *
- * <p>What the solver claims of its solution counts for nothing: the plan's bounds are our own.
+ * <p>What the solver claims of its solution counts for nothing: the plan's bounds are our own, and
+ * where they leave a gap, a note of the plan says so.
  */
 public final class ExportedProblem {
 

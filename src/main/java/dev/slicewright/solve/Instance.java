@@ -7,6 +7,7 @@ import dev.slicewright.fleet.Health;
 import dev.slicewright.fleet.Hold;
 import dev.slicewright.fleet.Pod;
 import dev.slicewright.fleet.RunningSlice;
+import dev.slicewright.plan.Goals;
 import dev.slicewright.plan.Level;
 import dev.slicewright.plan.ObjectiveLevels;
 import dev.slicewright.plan.RuleLimits;
@@ -37,38 +38,61 @@ final class Instance {
 
   /** A running request that the rules let a plan move or evict. */
   record Free(
-      SliceRequest request, List<RunningSlice> slices, boolean[] broken, Permission permission) {}
+      SliceRequest request,
+      List<RunningSlice> slices,
+      boolean[] broken,
+      long[] drained,
+      Permission permission) {
+    /** The chips kept of a slice that stays: none where it should go, and may leave. */
+    long keptByStaying(int i) {
+      return broken[i] || drained[i] > 0 && permission.evict()
+          ? 0
+          : ObjectiveLevels.counted(request, slices.get(i).shape());
+    }
 
-  final Fleet fleet;
-  final List<SliceRequest> requests;
+    /** Whether a slice is better off elsewhere. */
+    boolean shouldMove(int i) {
+      return broken[i] || drained[i] > 0;
+    }
+  }
+
+  final Fleet given;
+  final Fleet fleet; // the same, its drained parts cordoned
+  final Goals goals;
+  final List<SliceRequest> requests; // without phantoms
+  private final List<SliceRequest> all; // as the demands: phantoms last
   final PlanningRules rules;
   final CostTerms cost;
   final List<Pod> pods;
   private @Nullable Map<String, Integer> podIndex; // by id; made when first asked
   final List<Level> levels;
-  final long[] priorities; // wanted, highest first
+  final long[] priorities; // wanted, highest first; that of phantoms last
   final List<Demand> demands;
   final List<Limit> limits = new ArrayList<>();
   final long @Nullable [][] credits;
   final List<Free> free = new ArrayList<>();
   final List<RunningSlice> broken = new ArrayList<>(); // pinned or free
   final Map<Long, Long> pinnedKept = new HashMap<>(); // by priority
+  long pinnedDrained; // chips of drained parts that nothing can empty
   final int[] matching; // pods that match each request
 
   Instance(Fleet fleet, List<SliceRequest> requests, PlanningRules rules, CostTerms cost) {
-    this.fleet = fleet;
+    this.given = fleet;
+    this.goals = Goals.of(fleet, rules);
+    this.fleet = goals.cordoned(fleet);
     this.requests = requests;
+    this.all = goals.with(requests);
     this.rules = rules;
     this.cost = cost;
-    this.pods = List.copyOf(fleet.pods());
+    this.pods = List.copyOf(this.fleet.pods());
     this.levels = ObjectiveLevels.of(fleet, requests, rules, cost);
     this.priorities =
         levels.stream()
-            .filter(l -> l.kind() == Level.Kind.PLACED)
+            .filter(l -> l.kind() == Level.Kind.PLACED || l.kind() == Level.Kind.ROOM)
             .mapToLong(Level::priority)
             .toArray();
     readRunning();
-    this.matching = new int[requests.size()];
+    this.matching = new int[all.size()];
     this.demands = resolve();
     this.credits = readRules();
   }
@@ -76,6 +100,9 @@ final class Instance {
   /** Slice by slice only what is broken or may move or leave; the rest is in the totals. */
   private void readRunning() {
     pinnedKept.putAll(fleet.totals().countedChips());
+    for (RunningSlice slice : goals.onDrained(fleet)) {
+      pinnedDrained = Math.addExact(pinnedDrained, goals.drainedChips(fleet, slice));
+    }
     if (fleet.totals().broken() > 0) {
       for (Pod pod : pods) {
         if (pod.totals().broken() > 0) {
@@ -104,13 +131,16 @@ final class Instance {
     }
     List<RunningSlice> all = fleet.runningOf(request);
     boolean[] hurts = new boolean[all.size()];
+    long[] drained = new long[hurts.length];
     for (int i = 0; i < hurts.length; i++) {
       RunningSlice slice = all.get(i);
       hurts[i] = isBroken(slice);
+      drained[i] = goals.drainedChips(fleet, slice);
+      pinnedDrained -= drained[i];
       long counted = hurts[i] ? 0 : ObjectiveLevels.counted(slice.request(), slice.shape());
       pinnedKept.merge(slice.request().priority(), -counted, Math::addExact);
     }
-    free.add(new Free(all.get(0).request(), all, hurts, permission));
+    free.add(new Free(all.get(0).request(), all, hurts, drained, permission));
   }
 
   /** The number of a pod of the fleet. */
@@ -141,7 +171,7 @@ final class Instance {
   private record ChoiceKey(String accelerator, Shape shape) {}
 
   private List<Demand> resolve() {
-    List<Demand> out = new ArrayList<>(requests.size());
+    List<Demand> out = new ArrayList<>(all.size());
     Map<String, Integer> units = new HashMap<>();
     Map<Alike, Ways> alike = new HashMap<>();
     Map<Long, Integer> indexOf = new HashMap<>();
@@ -149,8 +179,8 @@ final class Instance {
       indexOf.put(priorities[i], i);
     }
     int unitCount = 0;
-    for (int r = 0; r < requests.size(); r++) {
-      SliceRequest request = requests.get(r);
+    for (int r = 0; r < all.size(); r++) {
+      SliceRequest request = all.get(r);
       int unit;
       if (request.gang().isPresent()) {
         Integer known = units.putIfAbsent(request.gang().get(), unitCount);
@@ -159,7 +189,10 @@ final class Instance {
         unit = unitCount++;
       }
       int priorityIndex = Objects.requireNonNull(indexOf.get(request.priority()));
-      Ways ways = alike.computeIfAbsent(new Alike(request), k -> ways(request));
+      boolean phantom = isPhantom(r);
+      long gain = phantom ? goals.mostGain(request) : 0;
+      Ways ways =
+          alike.computeIfAbsent(new Alike(request, phantom, gain), k -> ways(request, phantom));
       matching[r] = ways.matching();
       out.add(new Demand(request, unit, priorityIndex, ways.choices()));
     }
@@ -171,6 +204,8 @@ final class Instance {
 
   /** All of a request that its choices depend on. */
   private record Alike(
+      boolean phantom,
+      long gain,
       List<Shape> shapes,
       long chips,
       boolean mayTurn,
@@ -181,8 +216,10 @@ final class Instance {
       Map<String, String> required,
       Map<String, Set<String>> forbidden,
       int slices) {
-    Alike(SliceRequest r) {
+    Alike(SliceRequest r, boolean phantom, long gain) {
       this(
+          phantom,
+          gain,
           r.shapes(),
           r.chips(),
           r.mayTurn(),
@@ -228,7 +265,8 @@ final class Instance {
   /** A shape that the pods of one topology can form, and its homes. */
   private record Form(Homes homes, int rank) {}
 
-  private Ways ways(SliceRequest request) {
+  /** A phantom's ranks and prices do not count: it does not come to run. */
+  private Ways ways(SliceRequest request, boolean phantom) {
     int matches = 0;
     Map<ChoiceKey, Homes> homesOf = new HashMap<>();
     Map<TpuTopology, List<Form>> formsOf = new HashMap<>();
@@ -253,16 +291,16 @@ final class Instance {
     for (Homes homes : homesOf.values()) {
       Shape shape = homes.shape;
       int[] own = homes.pods();
-      int[] ranks = homes.ranks();
+      int[] ranks = phantom ? new int[own.length] : homes.ranks();
       long[] prices = new long[own.length];
-      for (int i = 0; cost.hasPrices() && i < own.length; i++) {
+      for (int i = 0; cost.hasPrices() && !phantom && i < own.length; i++) {
         prices[i] = Values.price(this, shape.chips(), own[i]);
       }
       out.add(
           new Choice(
               shape,
-              Arrays.stream(ranks).min().orElse(0),
-              ObjectiveLevels.counted(request, shape),
+              Arrays.stream(homes.ranks()).min().orElse(0),
+              phantom ? goals.gain(request, shape) : ObjectiveLevels.counted(request, shape),
               own,
               domains(request.spread(), own),
               ranks,
@@ -362,14 +400,14 @@ final class Instance {
           }
         }
       }
-      for (int r = 0; !fleet.holds().isEmpty() && r < requests.size(); r++) {
-        for (Hold hold : fleet.holdsOf(requests.get(r).id())) {
+      for (int r = 0; !fleet.holds().isEmpty() && r < all.size(); r++) {
+        for (Hold hold : fleet.holdsOf(all.get(r).id())) {
           int p = podOf(hold.pod());
-          if (hold.isLive(rules.now()) && probe.counts(requests.get(r).tenant(), p)) {
+          if (hold.isLive(rules.now()) && probe.counts(all.get(r).tenant(), p)) {
             TpuTopology t = pods.get(p).topology();
             long chips = (long) t.cells(hold.footprint()).length * t.chipsPerCell();
             used += chips;
-            credit = credit == null ? new long[requests.size()][n] : credit;
+            credit = credit == null ? new long[all.size()][n] : credit;
             credit[r][l] += chips;
           }
         }
@@ -437,6 +475,16 @@ final class Instance {
       }
     }
     return space;
+  }
+
+  /** Whether a demand only asks for room. */
+  boolean isPhantom(int demand) {
+    return demand >= requests.size();
+  }
+
+  /** Whether a demand only asks for room. */
+  boolean isPhantom(Demand demand) {
+    return !goals.phantoms().isEmpty() && demand.priorityIndex() == priorities.length - 1;
   }
 
   /** The index of a level. */

@@ -18,7 +18,6 @@ import dev.slicewright.plan.Certificate.CellPrices;
 import dev.slicewright.plan.Certificate.RowKind;
 import dev.slicewright.plan.Certificate.RowPrice;
 import dev.slicewright.plan.Level;
-import dev.slicewright.plan.ObjectiveLevels;
 import dev.slicewright.request.Interconnect;
 import dev.slicewright.request.PlanningRules.DisruptionBudget;
 import dev.slicewright.request.SliceRequest;
@@ -54,6 +53,7 @@ import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -117,7 +117,11 @@ final class ModelTranslation {
     this.cellBase = draft.cellBase;
     this.limitRows = draft.limitRows;
     this.poolRows = Map.copyOf(draft.poolRows);
-    this.budgetRows = new int[] {draft.budgetSlices, draft.budgetSeconds, draft.budgetTenants};
+    this.budgetRows =
+        IntStream.concat(
+                IntStream.of(draft.budgetSlices, draft.budgetSeconds, draft.budgetTenants),
+                draft.victimRows.values().stream().mapToInt(r -> r))
+            .toArray();
     this.counted = Map.copyOf(draft.counted);
     for (int c = 0; c < meanings.size(); c++) {
       byMeaning.put(meanings.get(c), c);
@@ -170,7 +174,9 @@ final class ModelTranslation {
   /** The part of a level's value that no plan can change. */
   long constant(int level) {
     Level l = in.levels.get(level);
-    return l.kind() == Level.Kind.KEPT ? in.pinnedKept.getOrDefault(l.priority(), 0L) : 0;
+    return l.kind() == Level.Kind.KEPT
+        ? in.pinnedKept.getOrDefault(l.priority(), 0L)
+        : l.kind() == Level.Kind.DRAIN ? in.pinnedDrained : 0;
   }
 
   // ---------------------------------------------------------------- prices
@@ -185,7 +191,8 @@ final class ModelTranslation {
    * the certificate proves at least as much as the prices did.
    *
    * @param level the level of the prices
-   * @return the certificate; empty if the disruption budget has a price, which none has there
+   * @return the certificate; empty if the disruption budget or the most victims of a tenant have a
+   *     price, which none has there
    */
   Optional<Certificate> certificate(int level, ModelPrices prices) {
     for (int row : budgetRows) {
@@ -294,6 +301,7 @@ final class ModelTranslation {
     int budgetSlices;
     int budgetSeconds;
     int budgetTenants;
+    final Map<String, Integer> victimRows = new TreeMap<>(); // by tenant
 
     /** A candidate of one item, to be copied for items that are alike. */
     private record Template(Meaning meaning, Candidate candidate) {}
@@ -504,6 +512,20 @@ final class ModelTranslation {
       budgetSlices = b.row(new Row("disturbed slices", clamp(budget.slices()) - mayGo));
       budgetSeconds = b.row(new Row("chip-seconds lost", clamp(budget.chipSeconds())));
       budgetTenants = b.row(new Row("tenants touched", clamp(budget.tenants())));
+      Map<String, Long> victims = new TreeMap<>(); // that there may be at most, by tenant
+      for (Instance.Free free : in.free) {
+        if (free.permission().evict()) {
+          victims.merge(free.request().tenant(), 1L, Long::sum);
+        }
+      }
+      long most = in.rules.victims().mostPerTenant();
+      victims.forEach(
+          (tenant, n) -> {
+            if (n > most) {
+              // Evicted are those that do not stay.
+              victimRows.put(tenant, b.row(new Row("victims of tenant " + tenant, most - n)));
+            }
+          });
     }
 
     /** The types of a pod's nodes, each with a row. */
@@ -563,6 +585,7 @@ final class ModelTranslation {
       if (request.gang().isEmpty() && in.fleet.holdsOf(request.id()).isEmpty()) {
         key = PlacementSearch.classKey(demand);
         key.add(request.priority());
+        key.add(in.goals.mostGain(request));
       }
       int first = -1;
       for (int s = 0; s < request.slices(); s++) {
@@ -588,10 +611,10 @@ final class ModelTranslation {
               Level level = in.levels.get(l);
               gains[l] =
                   switch (level.kind()) {
-                    case PLACED -> level.priority() == request.priority() ? choice.gain() : 0;
+                    case PLACED, ROOM -> level.priority() == request.priority() ? choice.gain() : 0;
                     case SHAPE_RANK -> choice.shape().chips() * choice.ranks()[at];
                     case PRICE -> choice.prices()[at];
-                    case KEPT, DISRUPTION, NEW_HOSTS -> 0;
+                    case KEPT, DRAIN, DISRUPTION, NEW_HOSTS -> 0;
                   };
             }
             List<Term> terms = new ArrayList<>();
@@ -793,6 +816,14 @@ final class ModelTranslation {
       return Want.of(free.request(), shape, in.pods.get(pod), in.rules.now());
     }
 
+    /** Counts a running request as no victim of its tenant, by its first slice. */
+    private void victimTerm(List<Term> terms, Instance.Free free, int s) {
+      Integer row = s == 0 ? victimRows.get(free.request().tenant()) : null;
+      if (row != null && free.permission().evict()) {
+        terms.add(new Term(row, -1));
+      }
+    }
+
     /** What the slices of a running request have in common once one of them moves; 1 or more. */
     private int common(SliceRequest request, int pod, Shape shape) {
       List<Object> key =
@@ -908,14 +939,19 @@ final class ModelTranslation {
         int item, int f, int s, Instance.Free free, RunningSlice slice, boolean loose) {
       long[] gains = new long[in.levels.size()];
       int kept = in.level(Level.Kind.KEPT, free.request().priority());
-      if (kept >= 0 && !free.broken()[s]) {
-        gains[kept] = ObjectiveLevels.counted(slice.request(), slice.shape());
+      if (kept >= 0) {
+        gains[kept] = free.keptByStaying(s);
+      }
+      int drain = in.level(Level.Kind.DRAIN, 0);
+      if (drain >= 0) {
+        gains[drain] = free.drained()[s];
       }
       int pod = in.podOf(slice.pod());
       int beyond = 2 * in.pods.size();
       boolean samePod = free.request().spread().kind() == Spread.Kind.SAME_POD;
       List<Term> terms = limitTerms(slice, pod, slice.shape().chips());
       terms.add(new Term(budgetSlices, -1));
+      victimTerm(terms, free, s);
       add(
           new Meaning(in.demands.size() + f, s, loose ? ALL_STAY : STAYS, pod, slice.footprint()),
           new Candidate(
@@ -945,6 +981,7 @@ final class ModelTranslation {
       int hosts = in.level(Level.Kind.NEW_HOSTS, 0);
       Want want = want(free, shape, pod);
       List<Term> terms = limitTerms(slice, pod, shape.chips());
+      victimTerm(terms, free, s);
       int common = common(free.request(), pod, shape);
       int choice = moveShapes.indexOf(shape);
       if (choice < 0) {

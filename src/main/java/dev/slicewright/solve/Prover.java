@@ -107,7 +107,8 @@ final class Prover {
     }
     for (int l = 0; l < in.levels.size(); l++) {
       Level level = in.levels.get(l);
-      if (level.kind() != Level.Kind.PLACED || bounds.bound(l, values).value() <= values[l]) {
+      boolean placed = level.kind() == Level.Kind.PLACED || level.kind() == Level.Kind.ROOM;
+      if (!placed || bounds.bound(l, values).value() <= values[l]) {
         continue;
       }
       Relaxation relaxation = relaxations.get(l);
@@ -259,6 +260,7 @@ final class Prover {
         if (demand.request().priority() >= priority && !demand.choices().isEmpty()) {
           List<Object> key = PlacementSearch.classKey(demand);
           key.set(0, demand.request().priority());
+          key.add(in.goals.mostGain(demand.request()));
           for (Choice choice : demand.choices()) {
             for (int p : choice.pods()) {
               if (!in.pods.get(p).holds().isEmpty()) {

@@ -76,6 +76,7 @@ final class Repair {
             free.slices().size() == 1 || free.request().spread().kind() == Spread.Kind.ANY;
         boolean same = step.pod().equals(slice.pod());
         if (same
+            && free.drained()[free.slices().indexOf(slice)] == 0
             && !free.broken()[free.slices().indexOf(slice)]
             && step.shape().sorted().equals(slice.shape().sorted())) {
           continue; // it may as well stay

@@ -5,8 +5,11 @@ import dev.slicewright.fleet.Fleet;
 import dev.slicewright.fleet.Health;
 import dev.slicewright.fleet.Pod;
 import dev.slicewright.fleet.RunningSlice;
+import dev.slicewright.plan.Goals;
+import dev.slicewright.request.Drain;
 import dev.slicewright.request.Permission;
 import dev.slicewright.request.PlanningRules;
+import java.util.Collection;
 
 /** The rules and costs with which a fleet is repaired. Stateless. */
 final class RepairRules {
@@ -21,8 +24,7 @@ final class RepairRules {
       return rules;
     }
     PlanningRules.Builder b = rules.toBuilder();
-    Permission otherwise = rules.defaultPermission();
-    Permission may = otherwise.move() ? otherwise : new Permission(true, otherwise.evict(), false);
+    Permission may = movable(rules);
     for (Pod pod : fleet.pods()) {
       if (pod.totals().broken() == 0) {
         continue;
@@ -36,6 +38,28 @@ final class RepairRules {
       }
     }
     return b.build();
+  }
+
+  /**
+   * The caller's rules with parts to drain, but that requests on those parts may move where the
+   * rules say nothing of them in particular. O(slices of pods with drained parts)
+   */
+  static PlanningRules draining(Fleet fleet, PlanningRules rules, Collection<Drain> drains) {
+    PlanningRules.Builder b = rules.toBuilder();
+    drains.forEach(b::drain);
+    PlanningRules with = b.build();
+    Permission may = movable(rules);
+    for (RunningSlice slice : Goals.of(fleet, with).onDrained(fleet)) {
+      if (!rules.permissions().containsKey(slice.id().request())) {
+        b.permit(slice.id().request(), may);
+      }
+    }
+    return b.build();
+  }
+
+  private static Permission movable(PlanningRules rules) {
+    Permission otherwise = rules.defaultPermission();
+    return otherwise.move() ? otherwise : new Permission(true, otherwise.evict(), false);
   }
 
   /** A repair keeps what hosts it can. */

@@ -12,11 +12,16 @@ import dev.slicewright.formulation.ProcessFormulation;
 import dev.slicewright.formulation.ortools.CpSatFormulation;
 import dev.slicewright.formulation.ortools.CpSatIntervalsFormulation;
 import dev.slicewright.formulation.ortools.LpRelaxation;
+import dev.slicewright.plan.Goals;
 import dev.slicewright.plan.ObjectiveLevels;
 import dev.slicewright.plan.Plan;
+import dev.slicewright.request.Drain;
 import dev.slicewright.request.PlanningRules;
+import dev.slicewright.request.RoomGoal;
 import dev.slicewright.request.SliceRequest;
+import dev.slicewright.topology.Shape;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Objects;
@@ -177,6 +182,33 @@ public final class SlicePlanner {
   }
 
   /**
+   * Empties parts of the fleet: a plan without new requests in which each running request on a
+   * drained part may move, whatever the default permission; one that the rules name keeps the
+   * permission that they give it, so that it can be pinned, kept in its pod, or evicted where it
+   * finds no place.
+   *
+   * <p>What runs elsewhere stays unless the rules permit more. {@link Plan#staying()} names each
+   * slice that is not out, or not in time, with the reason; cordon the parts until the work on them
+   * is done, since a plan lasts for one call only.
+   *
+   * @param fleet the present fleet
+   * @param drains what to empty, added to those of the rules
+   * @param rules quotas, reserved capacity, permissions, and the time
+   * @param budget how long it may take
+   * @return the plan; its own {@link Plan#rules()} hold the drains and the permissions
+   * @throws InvalidInputException listing every problem of the input, parts that do not exist and
+   *     deadlines before the rules' now among them
+   */
+  public Plan drain(
+      Fleet fleet, Collection<Drain> drains, PlanningRules rules, SolveBudget budget) {
+    long start = System.nanoTime();
+    Objects.requireNonNull(fleet, "fleet");
+    Objects.requireNonNull(rules, "rules");
+    PlanningRules own = RepairRules.draining(fleet, rules, drains);
+    return plan(fleet, List.of(), own, cost, budget, new CancelToken(), NOBODY, start);
+  }
+
+  /**
    * Mends what is broken, with cancellation and news of improving plans.
    *
    * @param fleet the present fleet
@@ -254,6 +286,111 @@ public final class SlicePlanner {
     return ExportedProblem.of(this, new Instance(fleet, batch, rules, cost), budget, start);
   }
 
+  /**
+   * Plans one slice and, where it finds no place, the moves of running slices that make one: the
+   * cheapest that move only what stands in its place, else a way that pushes further. For admission
+   * one at a time: milliseconds, where {@link #plan} with the same permissions would weigh every
+   * way. No way of at most two moves within the slice's pod is missed on wired tori and meshes of
+   * up to some dozen slices; beyond that, and elsewhere, a limit on the tries may cut in. Nothing
+   * is evicted. A request of several slices is placed without moves.
+   *
+   * @param fleet the present fleet
+   * @param request what is wanted; its id must differ from what runs
+   * @param moves the most slices that may move, 0 to 8; the rules' disruption budget holds too
+   * @param rules quotas, reserved capacity, the time, and who may move
+   * @param budget how long it may take
+   * @return the plan, verified; without moves where none are needed, or none help
+   * @throws InvalidInputException listing every problem of the input
+   */
+  public Plan makeRoom(
+      Fleet fleet, SliceRequest request, int moves, PlanningRules rules, SolveBudget budget) {
+    long start = System.nanoTime();
+    MakeRoom.check(moves);
+    Objects.requireNonNull(budget, "budget");
+    Objects.requireNonNull(request, "request");
+    List<SliceRequest> batch = checked(fleet, List.of(request), rules);
+    Instance instance = new Instance(fleet, batch, rules, cost);
+    return new MakeRoom(this, instance, budget, start).admit(moves);
+  }
+
+  /**
+   * Plans moves that leave more room for slices to come, where a shape of the expected mix has no
+   * place on a wired torus or mesh though chips enough are free; else, and where no move is worth
+   * it, the plan is empty. Each move is the one that leaves most room, whatever it costs within the
+   * rules' disruption budget.
+   *
+   * @param fleet the present fleet
+   * @param moves the most slices that may move, 0 to 8
+   * @param rules the time, and who may move
+   * @param budget how long it may take
+   * @return the plan, verified
+   * @throws InvalidInputException listing every problem of the input
+   */
+  public Plan tidy(Fleet fleet, int moves, PlanningRules rules, SolveBudget budget) {
+    long start = System.nanoTime();
+    MakeRoom.check(moves);
+    Objects.requireNonNull(budget, "budget");
+    List<SliceRequest> batch = checked(fleet, List.of(), rules);
+    Instance instance = new Instance(fleet, batch, rules, cost);
+    return new MakeRoom(this, instance, budget, start).tidy(moves);
+  }
+
+  /**
+   * How many more slices of a shape fit now, disjoint and all together, without rules.
+   *
+   * @param fleet the present fleet
+   * @param shape the shape; it may be turned, and go to any pod that can form it
+   * @param budget how long it may take
+   * @return the number found, a bound, and where they go
+   */
+  public Capacity capacity(Fleet fleet, Shape shape, SolveBudget budget) {
+    return CapacityRun.of(this, fleet, CapacityRun.any(shape), PlanningRules.NONE, budget);
+  }
+
+  /**
+   * How many more requests of one kind fit now, disjoint and all together, beside all that runs:
+   * nothing is moved or evicted, whatever the rules permit. Holds, health, cordons, quotas and
+   * reserved capacity count as in {@link #plan}. A gang is not looked at. Of a multislice, copies
+   * of all its slices are counted.
+   *
+   * <p>Where shapes earn different chips the planner takes the most chips, so that the value may
+   * fall short of the bound.
+   *
+   * @param fleet the present fleet
+   * @param like the kind; it need not be new: its id may run already
+   * @param rules quotas, reserved capacity, and the time
+   * @param budget how long it may take
+   * @return the number found, a bound, and where they go; 0 with the reason where none fits
+   */
+  public Capacity capacity(
+      Fleet fleet, SliceRequest like, PlanningRules rules, SolveBudget budget) {
+    return CapacityRun.of(this, fleet, like, rules, budget);
+  }
+
+  /**
+   * The largest slice that fits now, in each pod and in the fleet, beside all that runs.
+   *
+   * @param fleet the present fleet
+   * @param like what is asked of the slice: accelerators, labels, pod, tenant, interconnect,
+   *     health; its shapes, chips, slices and turning are not looked at. Its own holds do not block
+   *     it
+   * @param rules quotas, reserved capacity, and the time
+   * @return exact; an empty list of pods where none matches
+   */
+  public LargestPlaceable largestPlaceable(Fleet fleet, SliceRequest like, PlanningRules rules) {
+    return LargestRun.of(fleet, like, rules);
+  }
+
+  /** The same planner with search and bounds alone, on its caller's thread. */
+  SlicePlanner withoutFormulations() {
+    Builder b = builder().formulations(List.of()).cost(cost).maxWorkers(1);
+    return b.failOnRejectedPlan(failOnRejection).build();
+  }
+
+  CostTerms cost() {
+    return cost;
+  }
+
   private static List<SliceRequest> checked(
       Fleet fleet, List<SliceRequest> requests, PlanningRules rules) {
     Objects.requireNonNull(fleet, "fleet");
@@ -293,6 +430,22 @@ public final class SlicePlanner {
             path + ".id",
             "request id " + request.id() + " runs already; release it first or use another id");
       }
+    }
+    Goals.check(fleet, batch, rules, problems);
+    try {
+      long room = 0;
+      for (RoomGoal goal : rules.rooms()) {
+        SliceRequest like = goal.like();
+        long each = goal.weight() > 0 ? goal.weight() : ObjectiveLevels.mostCounted(like);
+        each = Math.multiplyExact(each, (long) like.slices());
+        room = Math.addExact(room, Math.multiplyExact(each, (long) goal.times()));
+        slices += (long) goal.times() * like.slices();
+      }
+    } catch (ArithmeticException e) {
+      problems.add(
+          "rules.rooms",
+          "expected at most 2^63 - 1 chips, or a value of that, in all room goals, but there is"
+              + " more; ask for less");
     }
     if (slices > MAX_SLICES) {
       problems.add(

@@ -219,6 +219,9 @@ final class SolveEvent extends Event implements Profiling.Recording {
     if (proof instanceof Proof.Counted) {
       return "count";
     }
+    if (proof instanceof Proof.Enumerated) {
+      return "enumeration";
+    }
     return proof instanceof Proof.Agreement ? "agreement" : "certificate";
   }
 

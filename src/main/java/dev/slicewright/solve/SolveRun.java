@@ -5,6 +5,8 @@ import dev.slicewright.InvalidInputException;
 import dev.slicewright.Problems;
 import dev.slicewright.SliceId;
 import dev.slicewright.SolveBudget;
+import dev.slicewright.cost.Collectives;
+import dev.slicewright.cost.Disruption;
 import dev.slicewright.fleet.RunningSlice;
 import dev.slicewright.formulation.Formulation;
 import dev.slicewright.formulation.FormulationResult;
@@ -16,6 +18,7 @@ import dev.slicewright.plan.CountedRepairs;
 import dev.slicewright.plan.Eviction;
 import dev.slicewright.plan.Level;
 import dev.slicewright.plan.Move;
+import dev.slicewright.plan.ObjectiveLevels;
 import dev.slicewright.plan.Phase;
 import dev.slicewright.plan.Placement;
 import dev.slicewright.plan.Plan;
@@ -25,9 +28,11 @@ import dev.slicewright.plan.Reason;
 import dev.slicewright.plan.RequestPlacement;
 import dev.slicewright.plan.Score;
 import dev.slicewright.plan.Score.LevelScore;
+import dev.slicewright.plan.Staying;
 import dev.slicewright.plan.StopReason;
 import dev.slicewright.plan.Unplaced;
 import dev.slicewright.request.Interconnect;
+import dev.slicewright.request.Permission;
 import dev.slicewright.search.Assignment;
 import dev.slicewright.search.Demand;
 import dev.slicewright.search.Demand.Choice;
@@ -37,12 +42,15 @@ import dev.slicewright.topology.TpuTopology;
 import dev.slicewright.topology.Twist;
 import java.lang.System.Logger;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
@@ -184,6 +192,11 @@ final class SolveRun {
     values = Values.of(in, solution);
     engines.add(engine);
     bound();
+    if (gap() != 0) {
+      note(
+          "The plan is imported: what the solver that found it proved is not taken, so the gap is to"
+              + " a bound of our own.");
+    }
     Plan plan = build(solution, stopReason(), score(), true);
     Problems problems = new Problems();
     verify(plan).forEach(v -> problems.add(v.path(), v.message()));
@@ -198,7 +211,7 @@ final class SolveRun {
     PlacementSearch search = newSearch(budget.seed());
     search.construct(stop);
     engines.add("search");
-    if (in.requests.isEmpty() && !in.free.isEmpty()) {
+    if (in.demands.isEmpty() && !in.free.isEmpty()) {
       count();
     }
     adopt(repaired(search));
@@ -207,6 +220,7 @@ final class SolveRun {
       adopt(Completion.of(in, nothing, true, budget.seed(), stop));
     }
     phase("search", since, in.demands.size());
+    displace();
     bound();
     long most = startNanos + budget.deadline().toNanos() / 3 * 2;
     stop.bringForward(Math.max(most, stop.deadlineNanos() - bounds.verifyNanos()));
@@ -214,6 +228,10 @@ final class SolveRun {
       return;
     }
     tell();
+    improveDisplacement();
+    if (isDone() || stop.getAsBoolean()) {
+      return;
+    }
     running = search;
     ModelTranslation model = planner.hasFormulations() ? translation() : null;
     boolean small = model != null;
@@ -251,6 +269,149 @@ final class SolveRun {
       }
     }
     phase("count", since, in.free.size());
+  }
+
+  // ---------------------------------------------------------------- displacement
+
+  /** Rounds of displacement for each millisecond of the deadline, where runs must repeat. */
+  private static final double DISPLACEMENTS_PER_MILLI = 0.5;
+
+  private @Nullable Displacement displacement; // on which to go on
+
+  /** Lets what runs move or leave for what is not placed. */
+  private void displace() {
+    boolean single = in.demands.size() == 1 && in.demands.get(0).request().slices() == 1;
+    if (in.free.isEmpty() || earnsAll() && (!single || isDone())) {
+      return;
+    }
+    long since = System.nanoTime();
+    engines.add("displacement");
+    boolean moves = Displacement.anyMayMove(in);
+    for (int hopeful = moves ? 1 : 0; hopeful >= 0 && !stop.getAsBoolean(); hopeful--) {
+      Displacement d = new Displacement(in, hopeful == 1, budget.seed());
+      if (single) {
+        offer(d.one(stop));
+      } else {
+        d.construct(stop);
+        offer(d.realised());
+        displacement = d; // the last goes on: what it counts on is sure
+      }
+    }
+    phase("displace", since, in.free.size());
+  }
+
+  /** Whether each demand earns as much as any of its choices would. */
+  private boolean earnsAll() {
+    for (int d = 0; d < in.demands.size(); d++) {
+      Assignment a = best.placed().get(d);
+      for (Choice choice : in.demands.get(d).choices()) {
+        if (a == null || in.demands.get(d).choices().get(a.choice()).gain() < choice.gain()) {
+          return false;
+        }
+      }
+    }
+    return true;
+  }
+
+  private boolean offer(@Nullable Solution solution) {
+    if (solution == null) {
+      return false;
+    }
+    boolean better = adopt(solution);
+    if (repairs || best.placed().contains(null)) {
+      better |= adopt(Completion.of(in, solution, true, budget.seed(), stop));
+    }
+    return better;
+  }
+
+  /** Goes on displacing, where many are wanted. */
+  private void improveDisplacement() {
+    Displacement d = displacement;
+    if (d == null) {
+      return;
+    }
+    long since = System.nanoTime();
+    boolean fast = budget.mode() == SolveBudget.Mode.FAST;
+    long rounds =
+        fast
+            ? Long.MAX_VALUE
+            : Math.max(50, (long) (budget.deadline().toMillis() * DISPLACEMENTS_PER_MILLI));
+    long share =
+        Math.min(stop.remainingNanos() / 10 * (planner.hasFormulations() ? 8 : 9), 3_000_000_000L);
+    Stop own = fast ? new Stop(stop.token(), System.nanoTime() + share) : stop;
+    int level = firstOpen();
+    boolean prices = level >= 0 && VictimPrices.applies(in, level);
+    int extra = prices && fast ? planner.acquireWorkers(Math.min(1, budget.workers() - 1)) : 0;
+    long[] held = values;
+    Thread beside =
+        new Thread(() -> prices(level, held, Integer.MAX_VALUE, own), "slicewright-prices");
+    beside.setDaemon(true);
+    if (extra > 0) {
+      beside.start();
+    }
+    try {
+      d.improve(
+          rounds,
+          own,
+          better -> {
+            if (offer(better.realised())) {
+              tell();
+            }
+          });
+    } finally {
+      if (extra > 0) {
+        join(beside);
+        planner.releaseWorkers(extra);
+      }
+    }
+    if (extra == 0 && prices) {
+      prices(level, values, (int) Math.min(PRICE_STEPS, rounds), stop);
+    }
+    phase("displace", since, in.free.size());
+    bound();
+  }
+
+  /** Proves what it can of the values held, level by level, by prices on cells. */
+  private void prices(int from, long[] held, int steps, BooleanSupplier own) {
+    try {
+      int left = steps;
+      for (int l = from; l < held.length && left > 0 && VictimPrices.applies(in, l); l++) {
+        if (bounds.bound(l, held).value() == held[l]) {
+          continue;
+        }
+        VictimPrices p = new VictimPrices(in, l, held, budget.seed());
+        long bound;
+        do {
+          int did = p.improve(Math.min(left, STEPS_A_TURN), own);
+          left -= Math.max(1, did);
+          bound = bounds.offer(l, p.certificate(), held);
+        } while (bound != held[l] && left > 0 && !own.getAsBoolean());
+        if (bound != held[l]) {
+          return;
+        }
+      }
+    } catch (ArithmeticException e) {
+      // Figures too large for prices: no bound.
+    }
+  }
+
+  /** Steps of prices after which it is seen what they prove. */
+  private static final int STEPS_A_TURN = 25;
+
+  /** The longest that displacing goes on. */
+  private static final long MOST_DISPLACEMENT_NANOS = 5_000_000_000L;
+
+  /** Steps of prices where runs must repeat, or there is one worker. */
+  private static final long PRICE_STEPS = 150;
+
+  /** The first level that is not proved, or -1. */
+  private int firstOpen() {
+    for (int l = 0; l < proved.length; l++) {
+      if (refresh(l).value() != values[l]) {
+        return l;
+      }
+    }
+    return -1;
   }
 
   private long roundLimit() {
@@ -421,10 +582,10 @@ final class SolveRun {
       int p = 0;
       for (int l = 0; l < out.length; l++) {
         switch (in.levels.get(l).kind()) {
-          case PLACED -> out[l] = value[p++];
+          case PLACED, ROOM -> out[l] = value[p++];
           case SHAPE_RANK -> out[l] = -value[in.priorities.length];
           case PRICE -> out[l] = -value[in.priorities.length + 1];
-          case KEPT, DISRUPTION, NEW_HOSTS -> {}
+          case KEPT, DRAIN, DISRUPTION, NEW_HOSTS -> {}
         }
       }
       return out;
@@ -446,8 +607,8 @@ final class SolveRun {
       Level level = in.levels.get(l);
       boolean own =
           switch (level.kind()) {
-            case PLACED, SHAPE_RANK, PRICE -> true;
-            case KEPT, DISRUPTION, NEW_HOSTS -> false;
+            case PLACED, ROOM, SHAPE_RANK, PRICE -> true;
+            case KEPT, DRAIN, DISRUPTION, NEW_HOSTS -> false;
           };
       long bound = own ? bounds.bound(l, aim).value() : aim[l];
       if (bound != aim[l]) {
@@ -458,7 +619,7 @@ final class SolveRun {
     return true;
   }
 
-  private static void join(Thread thread) {
+  static void join(Thread thread) {
     boolean interrupted = false;
     while (thread.isAlive()) {
       try {
@@ -820,7 +981,7 @@ final class SolveRun {
   private List<PlanVerifier.Violation> verify(Plan plan) {
     long since = System.nanoTime();
     List<PlanVerifier.Violation> violations =
-        PlanVerifier.verify(in.fleet, in.requests, in.rules, in.cost, plan);
+        PlanVerifier.verify(in.given, in.requests, in.rules, in.cost, plan);
     phase("verify", since, plan.placements().size());
     return violations;
   }
@@ -842,14 +1003,24 @@ final class SolveRun {
   }
 
   private Plan finish(Solution first) {
-    if (!in.free.isEmpty() && Set.of("search", "count").containsAll(engines) && !provedAll()) {
+    if (!in.free.isEmpty()
+        && Set.of("search", "displacement", "count").containsAll(engines)
+        && !provedAll()) {
       note(
-          "No formulation took part, so but for swapping out failed parts neither moves nor"
-              + " evictions were weighed.");
+          "No formulation took part: what moves or leaves was chosen by search alone, and room is"
+              + " made only where something wanted is to go.");
     }
     StopReason reason = stopReason();
     if (reason == StopReason.DEADLINE && budget.mode() != SolveBudget.Mode.FAST) {
       note("The deadline cut in, so a second run may give another plan.");
+    } else if (reason == StopReason.LIMIT) {
+      note(
+          String.format(
+              Locale.ROOT,
+              "The search did all %,d rounds that a deadline of %,d ms stands for where runs must"
+                  + " repeat; a longer deadline has more.",
+              roundLimit(),
+              budget.deadline().toMillis()));
     }
     List<Solution> tries = new ArrayList<>(List.of(best));
     if (first != best) {
@@ -900,7 +1071,7 @@ final class SolveRun {
   }
 
   private Plan build(Solution solution, StopReason reason, Score score, boolean explain) {
-    Plan.Builder b = Plan.builder(in.fleet.version(), in.rules).score(score).stopped(reason);
+    Plan.Builder b = Plan.builder(in.given.version(), in.rules).score(score).stopped(reason);
     engines.forEach(b::engine);
     notes.forEach(b::note);
     Explainer explainer =
@@ -910,7 +1081,11 @@ final class SolveRun {
     for (int d = 0; d < in.demands.size(); d++) {
       Assignment a = solution.placed().get(d);
       Demand demand = in.demands.get(d);
-      if (a != null) {
+      if (in.isPhantom(d)) {
+        if (a != null) {
+          b.room(placement(demand, a));
+        }
+      } else if (a != null) {
         b.placement(placement(demand, a));
       } else {
         unplaced++;
@@ -951,6 +1126,7 @@ final class SolveRun {
       }
     }
     broken(solution, b);
+    staying(solution, b);
     return b.build();
   }
 
@@ -1009,6 +1185,62 @@ final class SolveRun {
     }
   }
 
+  /** What is not out of drained parts in time, and why. */
+  private void staying(Solution solution, Plan.Builder b) {
+    List<RunningSlice> drained = new ArrayList<>(in.goals.onDrained(in.fleet));
+    drained.sort(Comparator.comparing(RunningSlice::id));
+    for (RunningSlice slice : drained) {
+      SliceId id = slice.id();
+      if (solution.evicted().contains(id.request())) {
+        continue;
+      }
+      Instant by = in.goals.deadline(in.fleet, slice);
+      if (solution.moved().containsKey(id)) {
+        Duration restart = Disruption.restartTime(slice);
+        if (by != null && Duration.between(in.rules.now(), by).compareTo(restart) < 0) {
+          b.staying(
+              new Staying(
+                  slice,
+                  Reason.LATE,
+                  "It is moved, but takes "
+                      + restart.toSeconds()
+                      + " s to come up again, and the drain ends before that, at "
+                      + by
+                      + "."));
+        }
+        continue;
+      }
+      Permission may = ObjectiveLevels.permission(in.fleet, in.rules, id.request());
+      boolean pinned = !may.move() && !may.evict();
+      boolean settled = isSettled(Level.Kind.DRAIN);
+      b.staying(
+          new Staying(
+              slice,
+              pinned ? Reason.PINNED : settled ? Reason.FRAGMENTED : Reason.UNDECIDED,
+              pinned
+                  ? "The rules let it neither move nor leave the drained part."
+                  : settled
+                      ? "No plan that is as good otherwise gets it out of the drained part: free"
+                          + " room, or permit more."
+                      : "The solve ended before a way out of the drained part was found or ruled"
+                          + " out."));
+    }
+  }
+
+  /** Whether all levels up to the first of a kind are proved. */
+  private boolean isSettled(Level.Kind kind) {
+    for (int l = 0; l < values.length; l++) {
+      Bounds.Bound bound = proved[l];
+      if (bound == null || bound.value() != values[l]) {
+        return false;
+      }
+      if (in.levels.get(l).kind() == kind) {
+        return true;
+      }
+    }
+    return false;
+  }
+
   private RequestPlacement placement(Demand demand, Assignment a) {
     Choice choice = demand.choices().get(a.choice());
     List<Placement> slices = new ArrayList<>(a.footprints().size());
@@ -1023,7 +1255,13 @@ final class SolveRun {
               a.footprints().get(s),
               choice.twisted() ? t.twist(choice.shape()).orElse(Twist.NONE) : Twist.NONE));
     }
-    return new RequestPlacement(
-        demand.request(), slices, choice.ranks()[choice.placeOf(a.pods()[0])]);
+    int rank = choice.ranks()[choice.placeOf(a.pods()[0])];
+    if (in.isPhantom(demand)) {
+      // What does not count is not in the choice.
+      TpuTopology t = slices.get(0).topology();
+      List<Shape> options = Collectives.shapeOptions(demand.request(), t);
+      rank = Collectives.rank(demand.request(), options, choice.shape()).orElse(0);
+    }
+    return new RequestPlacement(demand.request(), slices, rank);
   }
 }

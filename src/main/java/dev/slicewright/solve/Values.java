@@ -29,7 +29,8 @@ final class Values {
       values[l] =
           switch (level.kind()) {
             case KEPT -> kept.getOrDefault(level.priority(), 0L);
-            case PLACED -> placed[p++];
+            case PLACED, ROOM -> placed[p++];
+            case DRAIN -> drained(in, solution);
             case DISRUPTION -> disruption(in, solution);
             case SHAPE_RANK -> ranks(in, solution);
             case NEW_HOSTS -> newHosts(in, solution);
@@ -55,8 +56,8 @@ final class Values {
         Solution.Target target = solution.moved().get(slice.id());
         if (target != null) {
           sum = Math.addExact(sum, kept(slice, target.shape()));
-        } else if (!free.broken()[i]) {
-          sum = Math.addExact(sum, ObjectiveLevels.counted(slice.request(), slice.shape()));
+        } else {
+          sum = Math.addExact(sum, free.keptByStaying(i));
         }
       }
       sums.put(free.request().priority(), sum);
@@ -84,6 +85,20 @@ final class Values {
       }
     }
     return sums;
+  }
+
+  private static long drained(Instance in, Solution solution) {
+    long sum = in.pinnedDrained;
+    for (Instance.Free free : in.free) {
+      for (int i = 0; i < free.slices().size(); i++) {
+        if (free.drained()[i] > 0
+            && !solution.evicted().contains(free.request().id())
+            && !solution.moved().containsKey(free.slices().get(i).id())) {
+          sum = Math.addExact(sum, free.drained()[i]);
+        }
+      }
+    }
+    return sum;
   }
 
   static long disruption(Instance in, Instance.Free free) {
@@ -160,7 +175,7 @@ final class Values {
 
   private static long price(Instance in, Solution solution) {
     long sum = 0;
-    for (int d = 0; d < in.demands.size(); d++) {
+    for (int d = 0; d < in.requests.size(); d++) { // phantoms do not come to run
       Assignment a = solution.placed().get(d);
       if (a != null) {
         long chips = in.demands.get(d).choices().get(a.choice()).shape().chips();

@@ -10,6 +10,7 @@ import dev.slicewright.formulation.PlacementModel.Candidate;
 import dev.slicewright.formulation.conformance.FormulationConformance;
 import dev.slicewright.formulation.conformance.ModelBruteForce;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.EnumSet;
@@ -22,6 +23,9 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.function.BiFunction;
 import org.junit.jupiter.api.Test;
 import org.junit.platform.engine.DiscoverySelector;
+import org.junit.platform.engine.TestExecutionResult;
+import org.junit.platform.launcher.TestExecutionListener;
+import org.junit.platform.launcher.TestIdentifier;
 import org.junit.platform.launcher.core.LauncherDiscoveryRequestBuilder;
 import org.junit.platform.launcher.core.LauncherFactory;
 import org.junit.platform.launcher.listeners.SummaryGeneratingListener;
@@ -270,6 +274,36 @@ class ConformanceFindsLiesTest {
     }
   }
 
+  /** Uses all its time, as local searches do. */
+  static class UsesItsTime extends Suite {
+    UsesItsTime() {
+      super(
+          Set.of(Capability.STREAM),
+          (model, task) -> {
+            int[] chosen = new int[model.items().size()];
+            Arrays.fill(chosen, -1);
+            for (long left = task.remainingNanos(); left > 0; left = task.remainingNanos()) {
+              LockSupport.parkNanos(left);
+            }
+            return new FormulationResult(Status.FEASIBLE, chosen, null, "");
+          });
+    }
+  }
+
+  /** Declines all but tiny models, and of those forgets the deadline. */
+  static class TinyAndLate extends Suite {
+    TinyAndLate() {
+      super(
+          ALL_ANSWERS,
+          (model, task) -> {
+            if (task.remainingNanos() < 1_000_000_000) {
+              LockSupport.parkNanos(2_000_000_000);
+            }
+            return truth(model, task);
+          });
+    }
+  }
+
   // ---- runs ------------------------------------------------------------------------------------
 
   private static TestExecutionSummary run(DiscoverySelector... what) {
@@ -327,6 +361,42 @@ class ConformanceFindsLiesTest {
   void oneThatDoesNotComeBackIsFound() {
     fails(Deaf.class, "cancelledAtOnceAndDuring");
     fails(Deaf.class, "aDeadlineThatComes");
+  }
+
+  @Test
+  void deadlinesAreTestedOnTinyModelsWhereOthersAreDeclined() {
+    fails(TinyAndLate.class, "aDeadlineInThePast");
+  }
+
+  @Test
+  void runsThatTheDeadlineEndsAreNotComparedAndWhatIsSkippedSaysWhy() {
+    assertThat(skipped(UsesItsTime.class, "reproducibleRunsAreEqual")).contains("deadline");
+    assertThat(skipped(UsesItsTime.class, "cancelledAtOnceAndDuring")).contains("INTERRUPT");
+    assertThat(skipped(UsesItsTime.class, "allModesAndWorkersAgree")).contains("exact()");
+    assertThat(skipped(Honest.class, "reproducibleRunsAreEqual"))
+        .contains("declines PlacementModel[", "more than 8 items");
+  }
+
+  private static String skipped(Class<?> suite, String method) {
+    List<String> why = new ArrayList<>();
+    LauncherFactory.create()
+        .execute(
+            LauncherDiscoveryRequestBuilder.request()
+                .selectors(selectMethod(suite, method))
+                .build(),
+            new TestExecutionListener() {
+              @Override
+              public void executionFinished(TestIdentifier test, TestExecutionResult result) {
+                if (test.isTest()) {
+                  assertThat(result.getStatus())
+                      .as("%s: %s", method, result)
+                      .isEqualTo(TestExecutionResult.Status.ABORTED);
+                  why.add(result.getThrowable().orElseThrow().getMessage());
+                }
+              }
+            });
+    assertThat(why).hasSize(1);
+    return why.get(0);
   }
 
   @Test

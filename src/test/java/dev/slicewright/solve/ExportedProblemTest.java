@@ -122,6 +122,39 @@ class ExportedProblemTest {
   }
 
   @Test
+  void whereThereIsOneLevelASecondFileIsRefusedPlainly() {
+    ExportedProblem problem =
+        SlicePlanner.create()
+            .export(
+                FLEET,
+                List.of(SliceRequest.builder("a").shape("8x8x8").build()),
+                PlanningRules.NONE,
+                BUDGET);
+    assertThat(problem.levels()).hasSize(1);
+    Plan nothing = problem.plan(new int[] {-1});
+    assertThatThrownBy(() -> problem.file(1, nothing))
+        .isInstanceOf(InvalidInputException.class)
+        .hasMessageContaining("this problem has only one level");
+  }
+
+  @Test
+  void whatTheOtherSolverProvedIsNotTakenAndThatIsNoted() {
+    ExportedProblem problem =
+        SlicePlanner.create()
+            .export(
+                FLEET,
+                List.of(SliceRequest.builder("a").shape("8x8x8").build()),
+                PlanningRules.NONE,
+                BUDGET);
+    Plan nothing = problem.plan(new int[] {-1});
+    assertThat(nothing.gap()).isPositive();
+    assertThat(nothing.notes()).anyMatch(n -> n.contains("proved is not taken"));
+    Plan best = problem.plan(new int[] {0});
+    assertThat(best.gap()).isZero();
+    assertThat(best.notes()).noneMatch(n -> n.contains("proved is not taken"));
+  }
+
+  @Test
   void whatCannotBeExportedIsSaid() {
     SlicePlanner planner = SlicePlanner.create();
     assertThatThrownBy(() -> planner.export(FLEET, List.of(), PlanningRules.NONE, BUDGET))

@@ -7,11 +7,14 @@ import dev.slicewright.fleet.Health;
 import dev.slicewright.fleet.Hold;
 import dev.slicewright.fleet.Pod;
 import dev.slicewright.fleet.RunningSlice;
+import dev.slicewright.request.Drain;
 import dev.slicewright.request.Interconnect;
 import dev.slicewright.request.Permission;
 import dev.slicewright.request.PlanningRules;
+import dev.slicewright.request.RoomGoal;
 import dev.slicewright.request.SliceRequest;
 import dev.slicewright.request.Spread;
+import dev.slicewright.request.VictimRules;
 import dev.slicewright.testing.RandomFleets;
 import dev.slicewright.topology.Footprint;
 import dev.slicewright.topology.HostId;
@@ -45,7 +48,11 @@ final class PlannerBruteForce {
   }
 
   private final Fleet fleet;
-  private final List<SliceRequest> requests;
+  private final List<SliceRequest> requests; // phantoms last
+  private final int real;
+  private final Map<String, Long> weights = new HashMap<>(); // of phantoms
+  private final Map<String, BitSet> drained = new HashMap<>();
+  private final Map<String, Long> victims = new HashMap<>(); // by tenant, so far
   private final PlanningRules rules;
   private final dev.slicewright.cost.CostTerms cost;
   private final List<Pod> pods;
@@ -75,8 +82,17 @@ final class PlannerBruteForce {
 
   PlannerBruteForce(RandomFleets.Instance i, long maxNodes) {
     this.fleet = i.fleet();
-    this.requests = i.requests();
+    this.requests = new ArrayList<>(i.requests());
+    this.real = requests.size();
     this.rules = i.rules();
+    for (RoomGoal goal : rules.rooms()) {
+      for (SliceRequest phantom : goal.phantoms()) {
+        requests.add(phantom);
+        if (goal.weight() > 0) {
+          weights.put(phantom.id(), goal.weight());
+        }
+      }
+    }
     this.cost = i.cost();
     this.maxNodes = maxNodes;
     this.pods = List.copyOf(fleet.pods());
@@ -88,7 +104,9 @@ final class PlannerBruteForce {
         }
       }
       taken.put(pod.id(), busy);
-      BitSet off = new BitSet();
+      BitSet drain = drainedCells(pod);
+      drained.put(pod.id(), drain);
+      BitSet off = (BitSet) drain.clone();
       for (int cell = 0; cell < pod.topology().cellCount(); cell++) {
         if (pod.cordonedCells().contains(cell)) {
           off.set(cell);
@@ -101,9 +119,10 @@ final class PlannerBruteForce {
         .running()
         .forEach(s -> byRequest.computeIfAbsent(s.id().request(), r -> new ArrayList<>()).add(s));
     TreeMap<Long, long[]> kept = new TreeMap<>(); // pinned chips by priority
+    long pinnedDrained = 0;
     boolean mayMove = false;
     for (List<RunningSlice> slices : byRequest.values()) {
-      Permission p = rules.permission(slices.get(0).id().request());
+      Permission p = permission(slices);
       boolean leaving = slices.stream().anyMatch(RunningSlice::leaving);
       if ((p.move() || p.evict()) && !leaving) {
         free.add(slices);
@@ -112,6 +131,7 @@ final class PlannerBruteForce {
       } else {
         for (RunningSlice s : slices) {
           if (!s.leaving()) {
+            pinnedDrained += drainedChips(s);
             kept.computeIfAbsent(s.request().priority(), k -> new long[1])[0] +=
                 isBroken(s) ? 0 : counted(s.request(), s.shape());
           }
@@ -120,19 +140,25 @@ final class PlannerBruteForce {
       }
     }
     TreeSet<Long> priorities = new TreeSet<>(kept.keySet());
-    requests.forEach(r -> priorities.add(r.priority()));
+    i.requests().forEach(r -> priorities.add(r.priority()));
     for (long priority : priorities.descendingSet()) {
       if (kept.containsKey(priority)) {
         level("kept " + priority, true);
       }
-      if (requests.stream().anyMatch(r -> r.priority() == priority)) {
+      if (i.requests().stream().anyMatch(r -> r.priority() == priority)) {
         level("placed " + priority, true);
       }
+    }
+    if (!rules.drains().isEmpty()) {
+      level("drain", false);
+    }
+    if (!rules.rooms().isEmpty()) {
+      level("room", true);
     }
     if (!free.isEmpty()) {
       level("lost", false);
     }
-    if (cost.shapeRank() && requests.stream().anyMatch(r -> r.shapes().size() != 1)) {
+    if (cost.shapeRank() && i.requests().stream().anyMatch(r -> r.shapes().size() != 1)) {
       level("rank", false);
     }
     if (cost.newHosts() && mayMove) {
@@ -144,13 +170,14 @@ final class PlannerBruteForce {
     value = new long[levels.size()];
     potential = new long[levels.size()];
     kept.forEach((priority, sum) -> add("kept " + priority, sum[0]));
+    add("drain", pinnedDrained);
     for (List<RunningSlice> slices : free) {
       for (RunningSlice s : slices) {
         potential("kept " + s.request().priority(), counted(s.request(), s.shape()));
       }
     }
     for (SliceRequest r : requests) {
-      potential("placed " + r.priority(), most(r) * r.slices());
+      potential(levelOf(r), mostGain(r) * r.slices());
     }
     // Quotas and reserved capacity: what is used before anything changes, and the raised limits.
     quotaLimit = new long[rules.quotas().size()];
@@ -174,7 +201,9 @@ final class PlannerBruteForce {
         if (selects(q, pod)) {
           for (int cell = 0; cell < pod.topology().cellCount(); cell++) {
             boolean off =
-                pod.health().failedCells().contains(cell) || pod.cordonedCells().contains(cell);
+                pod.health().failedCells().contains(cell)
+                    || pod.cordonedCells().contains(cell)
+                    || drainedCells(pod).get(cell);
             usable += off ? 0 : pod.topology().chipsPerCell();
           }
         }
@@ -199,6 +228,7 @@ final class PlannerBruteForce {
     PlanningRules.Builder pinned = PlanningRules.builder().now(i.rules().now());
     i.rules().quotas().forEach(pinned::quota);
     i.rules().reserved().forEach(pinned::reserve);
+    i.rules().drains().forEach(pinned::drain);
     return fits(i, i.fleet(), pinned.build(), request, false, maxNodes);
   }
 
@@ -276,6 +306,97 @@ final class PlannerBruteForce {
     return true;
   }
 
+  // ---------------------------------------------------------------- goals
+
+  private static BitSet drainedCells(Pod pod, Drain drain) {
+    TpuTopology t = pod.topology();
+    BitSet out = new BitSet();
+    for (int cell = 0; cell < t.cellCount(); cell++) {
+      int at = cell;
+      boolean in;
+      if (drain instanceof Drain.OfPod of) {
+        in = of.pod().equals(pod.id());
+      } else if (drain instanceof Drain.OfLabel of) {
+        in = of.value().equals(pod.labels().get(of.key()));
+      } else if (drain instanceof Drain.OfHosts of) {
+        in = of.pod().equals(pod.id()) && of.hosts().contains(t.hostOfCell(cell));
+      } else {
+        Drain.OfCubes of = (Drain.OfCubes) drain;
+        in =
+            of.pod().equals(pod.id())
+                && of.cubes().stream().anyMatch(c -> c.index() == at / t.hostsPerCube());
+      }
+      out.set(cell, in);
+    }
+    return out;
+  }
+
+  private BitSet drainedCells(Pod pod) {
+    BitSet out = new BitSet();
+    rules.drains().forEach(d -> out.or(drainedCells(pod, d)));
+    return out;
+  }
+
+  private long drainedChips(RunningSlice s) {
+    TpuTopology t = pod(s.pod()).topology();
+    long chips = 0;
+    for (int cell : t.cells(s.footprint())) {
+      chips += drained.get(s.pod()).get(cell) ? t.chipsPerCell() : 0;
+    }
+    return chips;
+  }
+
+  private long keptByStaying(RunningSlice s, Permission permission) {
+    return isBroken(s) || drainedChips(s) > 0 && permission.evict()
+        ? 0
+        : counted(s.request(), s.shape());
+  }
+
+  private String levelOf(SliceRequest r) {
+    return requests.indexOf(r) >= real ? "room" : "placed " + r.priority();
+  }
+
+  private long gain(SliceRequest r, Shape shape) {
+    return weights.getOrDefault(r.id(), counted(r, shape));
+  }
+
+  private long mostGain(SliceRequest r) {
+    return weights.getOrDefault(r.id(), most(r));
+  }
+
+  /** What may be done to a running request: evicted only if no rule on victims spares it. */
+  private Permission permission(List<RunningSlice> slices) {
+    SliceRequest request = slices.get(0).request();
+    Permission p = rules.permission(request.id());
+    VictimRules v = rules.victims();
+    boolean spared =
+        v.mostPerTenant() == 0
+            || v.protectedRequests().contains(request.id())
+            || v.protectedTenants().contains(request.tenant())
+            || v.belowPriority() != null && request.priority() >= v.belowPriority();
+    for (RunningSlice s : slices) {
+      spared |=
+          !v.coolDown().isZero()
+              && s.startedAt().map(at -> at.plus(v.coolDown()).isAfter(rules.now())).orElse(true);
+    }
+    boolean over = false;
+    for (PlanningRules.Quota quota : rules.quotas()) {
+      long used = 0;
+      boolean own = false;
+      for (RunningSlice s : fleet.running()) {
+        String accelerator = pod(s.pod()).topology().accelerator().name();
+        if (s.request().tenant().equals(quota.tenant())
+            && (quota.accelerator().isEmpty() || quota.accelerator().equals(accelerator))) {
+          used += s.shape().chips();
+          own |= s.id().request().equals(request.id());
+        }
+      }
+      over |= own && used > quota.chips();
+    }
+    spared |= v.overQuotaOnly() && !over;
+    return new Permission(p.move(), p.evict() && !spared, p.withinPod());
+  }
+
   // ---------------------------------------------------------------- what runs
 
   private void running(int f) {
@@ -288,7 +409,7 @@ final class PlannerBruteForce {
     }
     List<RunningSlice> slices = free.get(f);
     SliceRequest request = slices.get(0).request();
-    Permission permission = rules.permission(request.id());
+    Permission permission = permission(slices);
     String kept = "kept " + request.priority();
     long potentialKept = 0;
     for (RunningSlice s : slices) {
@@ -301,13 +422,17 @@ final class PlannerBruteForce {
     if (gangStays == null || gangStays) {
       gang.ifPresent(g -> runningGangs.put(g, true));
       long here = 0;
+      long left = 0;
       for (RunningSlice s : slices) {
-        here += isBroken(s) ? 0 : counted(request, s.shape());
+        here += keptByStaying(s, permission);
+        left += drainedChips(s);
       }
       if (slices.stream().allMatch(this::stays)) {
         slices.forEach(s -> lift(s, false));
         add(kept, here);
+        add("drain", left);
         running(f + 1);
+        add("drain", -left);
         add(kept, -here);
         slices.forEach(s -> lift(s, true));
       }
@@ -319,9 +444,12 @@ final class PlannerBruteForce {
     // Leave.
     if (permission.evict() && (gangStays == null || !gangStays)) {
       gang.ifPresent(g -> runningGangs.put(g, false));
-      if (disturb(slices, slices.size(), 1)) {
+      String tenant = request.tenant();
+      long of = victims.merge(tenant, 1L, Long::sum);
+      if (disturb(slices, slices.size(), 1) && of <= rules.victims().mostPerTenant()) {
         running(f + 1);
       }
+      victims.merge(tenant, -1L, Long::sum);
       disturb(slices, slices.size(), -1);
       gang.ifPresent(g -> restore(runningGangs, g, gangStays));
     }
@@ -436,7 +564,8 @@ final class PlannerBruteForce {
           break;
         }
         lift(s, false);
-        add("kept " + request.priority(), isBroken(s) ? 0 : counted(request, s.shape()));
+        add("kept " + request.priority(), keptByStaying(s, permission(slices)));
+        add("drain", drainedChips(s));
         continue;
       }
       if (!take(way)) {
@@ -494,8 +623,8 @@ final class PlannerBruteForce {
       return;
     }
     SliceRequest request = requests.get(r);
-    String level = "placed " + request.priority();
-    long most = most(request) * request.slices();
+    String level = levelOf(request);
+    long most = mostGain(request) * request.slices();
     potential(level, -most);
     Optional<String> gang = request.gang();
     Boolean decided = gang.map(gangs::get).orElse(null);
@@ -546,15 +675,16 @@ final class PlannerBruteForce {
         continue;
       }
       use(request.tenant(), way.pod(), way.shape().chips());
-      add("placed " + request.priority(), counted(request, way.shape()));
-      add("rank", way.shape().chips() * way.rank());
-      add("price", price(way));
+      boolean phantom = r >= real;
+      add(levelOf(request), gain(request, way.shape()));
+      add("rank", phantom ? 0 : way.shape().chips() * way.rank());
+      add("price", phantom ? 0 : price(way));
       chosen.add(way);
       slices(r, request, ways, w + 1, chosen);
       chosen.remove(chosen.size() - 1);
-      add("price", -price(way));
-      add("rank", -way.shape().chips() * way.rank());
-      add("placed " + request.priority(), -counted(request, way.shape()));
+      add("price", phantom ? 0 : -price(way));
+      add("rank", phantom ? 0 : -way.shape().chips() * way.rank());
+      add(levelOf(request), -gain(request, way.shape()));
       use(request.tenant(), way.pod(), -way.shape().chips());
       giveBack(way);
     }

@@ -348,7 +348,7 @@ class PlannerRobustnessTest {
               .failOnRejectedPlan(true)
               .build()
               .plan(i.fleet(), i.requests(), i.rules(), SolveBudget.within(Duration.ofMillis(30)));
-      assertThat(plan.engines()).isSubsetOf("search");
+      assertThat(plan.engines()).isSubsetOf("search", "displacement");
       open += plan.score().isOptimal() ? 0 : 1;
     }
     assertThat(open).isLessThan(50);

@@ -17,6 +17,7 @@ import dev.slicewright.plan.Proof;
 import dev.slicewright.plan.Reason;
 import dev.slicewright.plan.RequestPlacement;
 import dev.slicewright.plan.Score;
+import dev.slicewright.plan.Staying;
 import dev.slicewright.plan.StopReason;
 import dev.slicewright.plan.Unplaced;
 import dev.slicewright.request.PlanningRules;
@@ -57,10 +58,11 @@ public final class RandomPlans {
       b.placement(new RequestPlacement(request, slices, random.nextInt(2)));
     }
     for (RunningSlice slice : instance.fleet().running()) {
-      switch (random.nextInt(5)) {
+      switch (random.nextInt(6)) {
         case 0 -> b.move(new Move(slice, placement(slice.id(), pick(random, pods), random)));
         case 1 -> b.eviction(new Eviction(slice.request().id(), List.of(slice)));
         case 2 -> b.broken(new BrokenSlice(slice, Reason.PINNED, "It stays \"broken\"."));
+        case 3 -> b.staying(new Staying(slice, Reason.LATE, "It is late."));
         default -> {}
       }
     }
@@ -114,8 +116,9 @@ public final class RandomPlans {
       long value = random.nextLong(1_000_000);
       int n = levels.size();
       Proof proof =
-          switch (random.nextInt(4)) {
+          switch (random.nextInt(5)) {
             case 0 -> new Proof.Trivial();
+            case 3 -> new Proof.Enumerated(random.nextInt(10_000));
             case 1 -> new Proof.Agreement("one", "two");
             case 2 -> new Proof.Branched(tree(n, pods, random, 3, new ArrayList<>()));
             default -> new Proof.Certified(certificate(n, pods, random));

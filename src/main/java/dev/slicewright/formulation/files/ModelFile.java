@@ -41,6 +41,12 @@ public final class ModelFile {
     this.model = model;
     this.level = level;
     this.held = held.clone();
+    if (level > 0 && model.levels().size() == 1) {
+      throw new InvalidInputException(
+          "model file",
+          "level",
+          "this problem has only one level, so expected level 0, but was level " + level);
+    }
     if (level < 0 || level >= model.levels().size() || held.length != level) {
       throw new InvalidInputException(
           "model file",

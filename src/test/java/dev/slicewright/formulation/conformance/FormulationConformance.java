@@ -34,6 +34,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.opentest4j.TestAbortedException;
 
 /**
  * What every {@link Formulation} must do, as far as it says that it can. Extend it in a test:
@@ -51,6 +52,12 @@ import org.junit.jupiter.api.Timeout;
  * formulation may decline any model by {@link Formulation#whyNot}, but not nearly all. One that is
  * not {@link #exact} may say that it found something, or nothing; what it says must be true all the
  * same. Times are generous: they find what hangs, not what is slow.
+ *
+ * <p>Every protected method that is not final may be overridden. A test that does not apply is
+ * skipped and says why: a capability that is not claimed, or a model that is declined. A
+ * formulation that declines large models should give models of its own by {@link #middling}, {@link
+ * #open} and {@link #endless}; where the endless one is declined, deadlines and cancellation are
+ * tested on the middling or a tiny one.
  */
 @Timeout(value = 120, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 public abstract class FormulationConformance {
@@ -115,36 +122,89 @@ public abstract class FormulationConformance {
   }
 
   /** One that takes a while, with many solutions. */
-  private PlacementModel middling() {
+  protected PlacementModel middling() {
     return can(Capability.NEEDS_GRID)
         ? RandomModels.boxes(5, 4, 7, 9)
         : RandomModels.line(40, 12, 9);
   }
 
-  /** One with solutions at once and no proof for long, if it can take such. */
-  private PlacementModel open(int items, int rows) {
+  /**
+   * One with solutions at once and no proof for long, if it can take such. Of about so many items
+   * and side rows where there are any; its first level is maximised.
+   */
+  protected PlacementModel open(int items, int rows) {
     return can(Capability.SIDE_ROWS) && !can(Capability.NEEDS_GRID)
         ? RandomModels.knapsack(items, rows, 5)
         : RandomModels.boxes(24, 24, 60, 5);
   }
 
-  /** One that nobody solves in a day, if it can take such. */
-  private PlacementModel endless() {
+  /** One that nobody solves in a day, if it can take such; it has a solution. */
+  protected PlacementModel endless() {
     return can(Capability.SIDE_ROWS) && !can(Capability.NEEDS_GRID)
         ? RandomModels.marketSplit(7, 11)
         : RandomModels.boxes(40, 40, 150, 11);
   }
 
-  /** Whether {@link #endless} is sure to be so. */
-  private boolean isEndless() {
+  /** Whether {@link #endless} is sure to be so. Override it with that one. */
+  protected boolean isEndless() {
     return exact() && can(Capability.SIDE_ROWS) && !can(Capability.NEEDS_GRID);
   }
 
-  private boolean declines(PlacementModel model, FormulationTask task) {
+  /** A model that is to take long, and whether it is sure that nobody solves it. */
+  private record Lengthy(PlacementModel model, boolean sure) {}
+
+  /** The endless model, or one that it takes instead. */
+  private Lengthy lengthy(FormulationTask task) {
+    PlacementModel endless = endless();
+    if (!declines(endless, task)) {
+      return new Lengthy(endless, isEndless());
+    }
+    PlacementModel middling = middling();
+    if (!declines(middling, task)) {
+      return new Lengthy(middling, false);
+    }
+    for (long seed = 0; seed < models(); seed++) {
+      PlacementModel tiny = tiny(5_000_000 + seed);
+      if (!declines(tiny, task) && ModelBruteForce.of(tiny).feasible()) {
+        return new Lengthy(tiny, false);
+      }
+    }
+    throw new TestAbortedException(declined(endless, task) + " And all smaller ones too.");
+  }
+
+  private Optional<String> whyNot(PlacementModel model, FormulationTask task) {
     Optional<String> why = formulation().whyNot(model, task);
     assertThat(why).as("whyNot is never null").isNotNull();
     why.ifPresent(sentence -> assertThat(sentence).as("why it declines").isNotBlank());
-    return why.isPresent();
+    return why;
+  }
+
+  private boolean declines(PlacementModel model, FormulationTask task) {
+    return whyNot(model, task).isPresent();
+  }
+
+  private String declined(PlacementModel model, FormulationTask task) {
+    return formulation().name()
+        + " declines "
+        + model
+        + ": "
+        + whyNot(model, task).orElse("it does not");
+  }
+
+  // ---- what is skipped says why ----------------------------------------------------------------
+
+  private void needs(Capability... needed) {
+    for (Capability capability : needed) {
+      assumeTrue(can(capability), () -> formulation().name() + " does not claim " + capability);
+    }
+  }
+
+  private void needsExact() {
+    assumeTrue(exact(), () -> formulation().name() + " is not exact()");
+  }
+
+  private void unlessDeclined(PlacementModel model, FormulationTask task) {
+    assumeTrue(!declines(model, task), () -> declined(model, task));
   }
 
   private FormulationResult solve(PlacementModel model, FormulationTask task) {
@@ -155,7 +215,7 @@ public abstract class FormulationConformance {
 
   /** Solves, or skips the test if it declines. */
   private FormulationResult solveOrSkip(PlacementModel model, FormulationTask task) {
-    assumeTrue(!declines(model, task), "declines the model");
+    unlessDeclined(model, task);
     return solve(model, task);
   }
 
@@ -362,7 +422,7 @@ public abstract class FormulationConformance {
 
   @Test
   void mandatoryGangWithAMemberWithoutCandidatesIsInfeasible() {
-    assumeTrue(can(Capability.GROUP_TIES));
+    needs(Capability.GROUP_TIES);
     PlacementModel.Builder b = oneLevel(1);
     int first = b.item(new Item("a", b.group(mandatory(0))));
     b.candidate(
@@ -386,7 +446,7 @@ public abstract class FormulationConformance {
 
   @Test
   void anUnreachableNegativeLimitIsInfeasible() {
-    assumeTrue(can(Capability.SIDE_ROWS));
+    needs(Capability.SIDE_ROWS);
     for (long limit : new long[] {-1, Long.MIN_VALUE}) {
       PlacementModel.Builder b = oneLevel(0);
       b.row(new Row("r", limit));
@@ -397,7 +457,7 @@ public abstract class FormulationConformance {
 
   @Test
   void aReachableNegativeLimitForces() {
-    assumeTrue(can(Capability.SIDE_ROWS));
+    needs(Capability.SIDE_ROWS);
     PlacementModel.Builder b = oneLevel(0);
     b.row(new Row("r", -3));
     RandomModels.single(b, new int[0], -5, List.of(new Term(0, -3)));
@@ -451,7 +511,7 @@ public abstract class FormulationConformance {
 
   @Test
   void streamedSolutionsAreSolutionsAndImprove() {
-    assumeTrue(can(Capability.STREAM));
+    needs(Capability.STREAM);
     PlacementModel model = can(Capability.SIDE_ROWS) ? open(40, 3) : middling();
     List<Long> values = Collections.synchronizedList(new ArrayList<>());
     List<Throwable> wrong = Collections.synchronizedList(new ArrayList<>());
@@ -481,9 +541,9 @@ public abstract class FormulationConformance {
 
   @Test
   void whatTheListenerThrowsComesOut() {
-    assumeTrue(can(Capability.STREAM));
+    needs(Capability.STREAM);
     PlacementModel model = can(Capability.NEEDS_GRID) ? middling() : RandomModels.line(30, 8, 3);
-    assumeTrue(!declines(model, task(0)));
+    unlessDeclined(model, task(0));
     for (Throwable thrown : List.of(new IllegalStateException("mine"), new AssertionError("own"))) {
       Consumer<int[]> listener =
           solution -> {
@@ -517,38 +577,33 @@ public abstract class FormulationConformance {
   }
 
   /** What may be said of a model that was not solved to the end, perhaps only by bad luck. */
-  private void unfinished(PlacementModel model, FormulationResult result, Status expected) {
-    if (isEndless()) {
+  private void unfinished(Lengthy lengthy, FormulationResult result, Status expected) {
+    if (lengthy.sure()) {
       assertThat(result.status()).as(shown(result)).isEqualTo(expected);
     } else {
       assertThat(result.status()).as(shown(result)).isNotEqualTo(Status.INFEASIBLE);
     }
-    result.solution().ifPresent(model::evaluate);
-  }
-
-  private void unlessDeclined(PlacementModel model, FormulationTask task) {
-    assumeTrue(!declines(model, task), "declines the model");
+    result.solution().ifPresent(lengthy.model()::evaluate);
   }
 
   @Test
   void cancelledBefore() {
     CancelToken cancel = new CancelToken();
     cancel.cancel();
-    PlacementModel model = endless();
     FormulationTask task =
         can(Capability.INTERRUPT)
             ? endlessTask(cancel, DEAF)
             : new FormulationTask(
                 0, new long[0], in(Duration.ofSeconds(1)), BUDGET, 0, null, DEAF, cancel);
-    FormulationResult result = solveOrSkip(model, task);
-    unfinished(model, result, Status.CANCELLED);
+    Lengthy lengthy = lengthy(task);
+    unfinished(lengthy, solve(lengthy.model(), task), Status.CANCELLED);
   }
 
   @Test
   void cancelledAtOnceAndDuring() throws Exception {
-    assumeTrue(can(Capability.INTERRUPT));
-    PlacementModel model = endless();
-    unlessDeclined(model, endlessTask(new CancelToken(), DEAF));
+    needs(Capability.INTERRUPT);
+    Lengthy lengthy = lengthy(endlessTask(new CancelToken(), DEAF));
+    PlacementModel model = lengthy.model();
     var pool = Executors.newCachedThreadPool();
     try {
       for (int millis : new int[] {0, 1, 3, 10, 300}) {
@@ -558,7 +613,7 @@ public abstract class FormulationConformance {
         Thread.sleep(millis);
         cancel.cancel();
         FormulationResult result = future.get(patience().toMillis(), TimeUnit.MILLISECONDS);
-        unfinished(model, result, Status.CANCELLED);
+        unfinished(lengthy, result, Status.CANCELLED);
       }
     } finally {
       pool.shutdownNow();
@@ -567,7 +622,7 @@ public abstract class FormulationConformance {
 
   @Test
   void cancelledWithASolutionInHand() {
-    assumeTrue(can(Capability.INTERRUPT) && can(Capability.SIDE_ROWS) && can(Capability.STREAM));
+    needs(Capability.INTERRUPT, Capability.SIDE_ROWS, Capability.STREAM);
     CancelToken cancel = new CancelToken();
     PlacementModel model = open(300, 20);
     FormulationResult result = solveOrSkip(model, endlessTask(cancel, solution -> cancel.cancel()));
@@ -580,9 +635,10 @@ public abstract class FormulationConformance {
 
   @Test
   void anInterruptCancelsAndStaysSet() throws Exception {
-    assumeTrue(can(Capability.INTERRUPT) && isEndless());
-    PlacementModel model = endless();
-    unlessDeclined(model, endlessTask(new CancelToken(), DEAF));
+    needs(Capability.INTERRUPT);
+    Lengthy lengthy = lengthy(endlessTask(new CancelToken(), DEAF));
+    assumeTrue(lengthy.sure(), "there is no model that it takes and is sure not to solve");
+    PlacementModel model = lengthy.model();
     for (int millis : new int[] {0, 200}) {
       CountDownLatch started = new CountDownLatch(1);
       List<Object> seen = Collections.synchronizedList(new ArrayList<>());
@@ -625,16 +681,14 @@ public abstract class FormulationConformance {
             null,
             DEAF,
             new CancelToken());
-    PlacementModel model = endless();
-    unlessDeclined(model, task(0));
-    unfinished(model, inTime(model, task), Status.UNKNOWN);
+    Lengthy lengthy = lengthy(task(0));
+    unfinished(lengthy, inTime(lengthy.model(), task), Status.UNKNOWN);
   }
 
   @Test
   void aDeadlineThatComes() throws Exception {
-    PlacementModel model = endless();
-    unlessDeclined(
-        model, task(0)); // with so little time it may decline, but must cope all the same
+    // With so little time it may decline, but must cope all the same.
+    Lengthy lengthy = lengthy(task(0));
     for (int millis : new int[] {1, 5, 20, 200}) {
       FormulationTask task =
           new FormulationTask(
@@ -646,13 +700,14 @@ public abstract class FormulationConformance {
               null,
               DEAF,
               new CancelToken());
-      unfinished(model, inTime(model, task), Status.UNKNOWN);
+      unfinished(lengthy, inTime(lengthy.model(), task), Status.UNKNOWN);
     }
   }
 
   @Test
   void aGapTargetIsNoProof() {
-    assumeTrue(can(Capability.SIDE_ROWS) && exact());
+    needs(Capability.SIDE_ROWS);
+    needsExact();
     PlacementModel model = open(200, 10);
     SolveBudget loose = BUDGET.toBuilder().gapTarget(0.5).build();
     FormulationResult result = solveOrSkip(model, task(loose, 0, 0));
@@ -667,13 +722,30 @@ public abstract class FormulationConformance {
 
   // ---- the same again --------------------------------------------------------------------------
 
+  private static final Duration SHORT = Duration.ofSeconds(5);
+
+  /** Solves in a short time; skips the test if that ended it, for such runs need not be equal. */
+  private FormulationResult untilDone(PlacementModel model) {
+    FormulationTask task =
+        new FormulationTask(
+            0, new long[0], in(SHORT), SolveBudget.within(SHORT), 0, null, DEAF, new CancelToken());
+    FormulationResult result = solveOrSkip(model, task);
+    // It may well stop a little before.
+    assumeTrue(
+        task.remainingNanos() > SHORT.toNanos() / 10,
+        () ->
+            "the deadline of %s ended a run, and such need not be equal; give a smaller middling()"
+                .formatted(SHORT));
+    return result;
+  }
+
   @Test
   void reproducibleRunsAreEqual() {
-    assumeTrue(reproducible());
+    assumeTrue(reproducible(), () -> formulation().name() + " is not reproducible()");
     PlacementModel model = middling();
-    FormulationResult first = solveOrSkip(model, task(0));
+    FormulationResult first = untilDone(model);
     for (int run = 0; run < 3; run++) {
-      FormulationResult again = solve(model, task(0));
+      FormulationResult again = untilDone(model);
       assertThat(again.status()).isEqualTo(first.status());
       assertThat(again.chosen()).isEqualTo(first.chosen());
       assertThat(again.claimedBound()).isEqualTo(first.claimedBound());
@@ -682,7 +754,7 @@ public abstract class FormulationConformance {
 
   @Test
   void allModesAndWorkersAgree() {
-    assumeTrue(exact());
+    needsExact();
     PlacementModel model = middling();
     long value = model.evaluate(solveOrSkip(model, task(0)).solution().orElseThrow())[0];
     for (SolveBudget.Mode mode : SolveBudget.Mode.values()) {
@@ -763,7 +835,7 @@ public abstract class FormulationConformance {
 
   @Test
   void rowsAtTheLimitAreExactOrFail() {
-    assumeTrue(can(Capability.SIDE_ROWS));
+    needs(Capability.SIDE_ROWS);
     long huge = PlacementModel.MAX_MAGNITUDE / 4 - 1;
     PlacementModel.Builder b = oneLevel(0);
     b.row(new Row("r", 2 * huge - 2));

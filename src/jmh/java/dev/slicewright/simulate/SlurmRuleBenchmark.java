@@ -1,10 +1,11 @@
-package dev.slicewright.bench;
+package dev.slicewright.simulate;
 
 import dev.slicewright.SolveBudget;
-import dev.slicewright.bench.BoxGrid.Extents;
+import dev.slicewright.bench.Churn;
 import dev.slicewright.fleet.Fleet;
 import dev.slicewright.plan.Plan;
 import dev.slicewright.request.SliceRequest;
+import dev.slicewright.simulate.BoxGrid.Extents;
 import dev.slicewright.solve.SlicePlanner;
 import dev.slicewright.topology.Shape;
 import dev.slicewright.topology.TpuTopology;
@@ -64,7 +65,7 @@ public class SlurmRuleBenchmark {
     TpuTopology topology = TpuTopology.torusBuilder(16, 16, 16).hostTile(Shape.of(1, 1, 1)).build();
     fleet = Churn.fleet(topology, load / 100.0, 1, Churn.Rule.FIRST_FIT);
     grids = BoxGrid.of(fleet);
-    rule = SlurmRule.of(topology, Churn.SHAPES, true, SlurmRule.Compare.WITHIN_PLACEMENT);
+    rule = SlurmRule.of(topology, Churn.shapes(), true, SlurmRule.Compare.WITHIN_PLACEMENT);
     SplittableRandom random = new SplittableRandom(7);
     for (int i = 0; i < 64; i++) {
       Shape shape = Churn.draw(random);

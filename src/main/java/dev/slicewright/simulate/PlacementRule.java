@@ -1,6 +1,7 @@
-package dev.slicewright.bench;
+package dev.slicewright.simulate;
 
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /** How another scheduler chooses where one box goes. Confined to one thread at a time. */
 interface PlacementRule {
@@ -12,5 +13,5 @@ interface PlacementRule {
    * @param turns the ways in which the box may be turned, in cells: {@link BoxGrid#turns}
    * @return where it goes, or null if nowhere
    */
-  BoxGrid.Spot place(List<BoxGrid> grids, List<BoxGrid.Extents> turns);
+  BoxGrid.@Nullable Spot place(List<BoxGrid> grids, List<BoxGrid.Extents> turns);
 }

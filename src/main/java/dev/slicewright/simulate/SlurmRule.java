@@ -1,7 +1,7 @@
-package dev.slicewright.bench;
+package dev.slicewright.simulate;
 
-import dev.slicewright.bench.BoxGrid.Extents;
-import dev.slicewright.bench.BoxGrid.Spot;
+import dev.slicewright.simulate.BoxGrid.Extents;
+import dev.slicewright.simulate.BoxGrid.Spot;
 import dev.slicewright.topology.Shape;
 import dev.slicewright.topology.TpuTopology;
 import java.util.ArrayList;
@@ -9,6 +9,8 @@ import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Where Slurm 26.05 puts a box on a 3-D torus, re-created from what its plugin topology/torus3d
@@ -88,7 +90,7 @@ final class SlurmRule implements PlacementRule {
   }
 
   @Override
-  public Spot place(List<BoxGrid> grids, List<Extents> turns) {
+  public @Nullable Spot place(List<BoxGrid> grids, List<Extents> turns) {
     Spot best = null;
     Extents bestPlacement = null;
     int bestGrid = -1;
@@ -145,7 +147,7 @@ final class SlurmRule implements PlacementRule {
   }
 
   /** The first placement that is larger than one, or null. */
-  private Extents larger(BoxGrid grid, int placement) {
+  private @Nullable Extents larger(BoxGrid grid, int placement) {
     for (int i = placement + 1; i < placements.size(); i++) {
       if (placements.get(i).size() > placements.get(placement).size()
           && fits(grid, placements.get(i))) {
@@ -156,7 +158,7 @@ final class SlurmRule implements PlacementRule {
   }
 
   /** Per origin of a box: the idle anchors of a larger placement that it meets. */
-  private int[] spoilt(BoxGrid grid, Extents e, Extents larger) {
+  private int[] spoilt(BoxGrid grid, Extents e, @Nullable Extents larger) {
     int[] idle = new int[grid.cells()];
     if (larger == null) {
       return idle;
@@ -216,7 +218,7 @@ final class SlurmRule implements PlacementRule {
    * @param turns the ways in which the box may be turned
    * @return the same as {@link #place}
    */
-  Spot placeByScan(List<BoxGrid> grids, List<Extents> turns) {
+  @Nullable Spot placeByScan(List<BoxGrid> grids, List<Extents> turns) {
     Spot best = null;
     long[] bestBits = null;
     long[] bestIdle = null;
@@ -247,12 +249,16 @@ final class SlurmRule implements PlacementRule {
           Spot spot = mine.spots().get(a);
           int cost = -1;
           boolean better = best == null;
-          if (!better) {
+          if (best != null) {
             boolean equal = true;
             if (compare == Compare.EVERYWHERE
                 || (best.grid() == g && best.extents() == spot.extents())) {
               if (bestCost < 0) {
-                bestCost = meets(bestLarger, bestBits, bestIdle);
+                bestCost =
+                    meets(
+                        bestLarger,
+                        Objects.requireNonNull(bestBits),
+                        Objects.requireNonNull(bestIdle));
               }
               cost = meets(next, bits, idle);
               better = cost < bestCost;
@@ -274,7 +280,7 @@ final class SlurmRule implements PlacementRule {
     return best;
   }
 
-  private static int meets(Anchors larger, long[] bits, long[] idle) {
+  private static int meets(@Nullable Anchors larger, long[] bits, long[] idle) {
     int n = 0;
     if (larger != null) {
       for (long[] other : larger.bits()) {

@@ -1,6 +1,7 @@
-package dev.slicewright.bench;
+package dev.slicewright.simulate;
 
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /**
  * First fit: the first pod, the first turn, the first free origin, x fastest. O(pods · turns ·
@@ -9,7 +10,7 @@ import java.util.List;
 final class FirstFit implements PlacementRule {
 
   @Override
-  public BoxGrid.Spot place(List<BoxGrid> grids, List<BoxGrid.Extents> turns) {
+  public BoxGrid.@Nullable Spot place(List<BoxGrid> grids, List<BoxGrid.Extents> turns) {
     for (int g = 0; g < grids.size(); g++) {
       BoxGrid grid = grids.get(g);
       for (BoxGrid.Extents turn : turns) {

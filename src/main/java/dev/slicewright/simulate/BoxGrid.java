@@ -1,4 +1,4 @@
-package dev.slicewright.bench;
+package dev.slicewright.simulate;
 
 import dev.slicewright.fleet.EffectiveHealth;
 import dev.slicewright.fleet.Fleet;
@@ -68,11 +68,20 @@ final class BoxGrid {
    * that node.
    */
   static BoxGrid of(Pod pod) {
+    return of(pod, true);
+  }
+
+  /** The same without what runs. */
+  static BoxGrid bare(Pod pod) {
+    return of(pod, false);
+  }
+
+  private static BoxGrid of(Pod pod, boolean running) {
     TpuTopology topology = pod.topology();
     BoxGrid grid = of(topology);
     EffectiveHealth health = pod.health();
     for (int cell = 0; cell < topology.cellCount(); cell++) {
-      if (pod.busy().contains(cell)
+      if (running && pod.busy().contains(cell)
           || health.failedCells().contains(cell)
           || pod.cordonedCells().contains(cell)) {
         grid.take(grid.indexOf(topology, topology.originOfCell(cell)), true);

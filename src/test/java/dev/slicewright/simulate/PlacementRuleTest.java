@@ -1,12 +1,12 @@
-package dev.slicewright.bench;
+package dev.slicewright.simulate;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.slicewright.bench.BoxGrid.Extents;
-import dev.slicewright.bench.BoxGrid.Spot;
-import dev.slicewright.bench.SlurmRule.Compare;
 import dev.slicewright.fleet.Fleet;
 import dev.slicewright.fleet.Part;
+import dev.slicewright.simulate.BoxGrid.Extents;
+import dev.slicewright.simulate.BoxGrid.Spot;
+import dev.slicewright.simulate.SlurmRule.Compare;
 import dev.slicewright.topology.Axis;
 import dev.slicewright.topology.Chip;
 import dev.slicewright.topology.HostId;
