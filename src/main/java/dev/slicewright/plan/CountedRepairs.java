@@ -32,6 +32,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
+import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -69,6 +70,7 @@ public final class CountedRepairs {
   private static final int MAX_WAYS = 2_000; // of one request
   private static final int MAX_ALL_WAYS = 20_000;
   private static final int MAX_PODS = 64;
+  private static final long MAX_WORK = 4_000_000; // steps, and ways, times rows
 
   /** One joint choice of a request: what it is worth by level, and what room it takes by row. */
   private record Way(long[] worth, long[] takes, List<Step> steps) {}
@@ -94,15 +96,39 @@ public final class CountedRepairs {
    */
   public static Optional<CountedRepairs> of(
       Fleet fleet, List<SliceRequest> requests, PlanningRules rules, CostTerms cost) {
+    return of(fleet, requests, rules, cost, () -> false);
+  }
+
+  /**
+   * The same, for a caller whose time is short.
+   *
+   * @param fleet the fleet
+   * @param requests what is wanted
+   * @param rules the rules
+   * @param cost the cost terms
+   * @param stop asked now and then; once true, the count is given up
+   * @return empty also where it was given up
+   */
+  public static Optional<CountedRepairs> of(
+      Fleet fleet,
+      List<SliceRequest> requests,
+      PlanningRules rules,
+      CostTerms cost,
+      BooleanSupplier stop) {
     if (!requests.isEmpty()) {
       return Optional.empty();
     }
     Standing standing = Standing.of(fleet, rules);
-    return of(fleet, rules, cost, standing, ObjectiveLevels.of(standing, requests, cost));
+    return of(fleet, rules, cost, standing, ObjectiveLevels.of(standing, requests, cost), stop);
   }
 
   static Optional<CountedRepairs> of(
-      Fleet fleet, PlanningRules rules, CostTerms cost, Standing standing, List<Level> levels) {
+      Fleet fleet,
+      PlanningRules rules,
+      CostTerms cost,
+      Standing standing,
+      List<Level> levels,
+      BooleanSupplier stop) {
     if (standing.groups.isEmpty()
         || standing.groups.size() > MAX_GROUPS
         || !levels.stream().allMatch(l -> isCounted(l.kind()))) {
@@ -111,7 +137,7 @@ public final class CountedRepairs {
     try {
       // To what moves, drained parts are cordoned.
       Fleet open = standing.goals.cordoned(fleet);
-      return new Count(open, rules, cost, standing, levels).run();
+      return new Count(open, rules, cost, standing, levels, stop).run();
     } catch (ArithmeticException e) {
       return Optional.empty(); // figures too large for exact sums
     }
@@ -167,8 +193,16 @@ public final class CountedRepairs {
     private final List<Row> rows = new ArrayList<>();
     private final List<PodRoom> rooms = new ArrayList<>();
     private int n; // rows, those of the budget too
+    private final BooleanSupplier stop;
 
-    Count(Fleet fleet, PlanningRules rules, CostTerms cost, Standing standing, List<Level> levels) {
+    Count(
+        Fleet fleet,
+        PlanningRules rules,
+        CostTerms cost,
+        Standing standing,
+        List<Level> levels,
+        BooleanSupplier stop) {
+      this.stop = stop;
       this.fleet = fleet;
       this.rules = rules;
       this.cost = cost;
@@ -193,7 +227,7 @@ public final class CountedRepairs {
       for (int g = 0; g < standing.groups.size(); g++) {
         List<Way> own = ways(g);
         all += own == null ? MAX_ALL_WAYS : own.size();
-        if (own == null || all > MAX_ALL_WAYS) {
+        if (own == null || all > Math.min(MAX_ALL_WAYS, MAX_WORK / n) || stop.getAsBoolean()) {
           return Optional.empty();
         }
         ways.add(own);
@@ -653,7 +687,7 @@ public final class CountedRepairs {
               .thenComparing(
                   (a, b) -> compare(ways.get(b).get(0).worth(), ways.get(a).get(0).worth())));
       List<List<Way>> sorted = order.stream().map(ways::get).toList();
-      Tree tree = new Tree(sorted, levels.size(), n);
+      Tree tree = new Tree(sorted, levels.size(), n, stop);
       long[] room = new long[n];
       for (int r = 0; r < rows.size(); r++) {
         room[r] = rows.get(r).room();
@@ -710,8 +744,12 @@ public final class CountedRepairs {
     private int @Nullable [] best;
     private long[] bestWorth = {};
     private int steps;
+    private final int most; // steps
+    private final BooleanSupplier stop;
 
-    Tree(List<List<Way>> ways, int levels, int rows) {
+    Tree(List<List<Way>> ways, int levels, int rows, BooleanSupplier stop) {
+      this.most = (int) Math.min(MAX_STEPS, MAX_WORK / rows);
+      this.stop = stop;
       this.ways = ways;
       this.levels = levels;
       this.rows = rows;
@@ -736,11 +774,12 @@ public final class CountedRepairs {
     /** By request the number of its way; null if there are too many states. */
     int @Nullable [] run(long[] room) {
       visit(0, new long[levels], room);
-      return steps > MAX_STEPS ? null : best;
+      return steps > most ? null : best;
     }
 
     private void visit(int depth, long[] worth, long[] room) {
-      if (++steps > MAX_STEPS) {
+      steps += (steps & 1023) == 1023 && stop.getAsBoolean() ? most : 1;
+      if (steps > most) {
         return;
       }
       if (depth == ways.size()) {

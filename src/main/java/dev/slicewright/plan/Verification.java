@@ -895,7 +895,7 @@ final class Verification {
             counted != null
                 ? counted
                 : requests.isEmpty()
-                    ? CountedRepairs.of(fleet, rules, cost, standing, levels)
+                    ? CountedRepairs.of(fleet, rules, cost, standing, levels, () -> false)
                     : Optional.empty();
         OptionalLong proved =
             counted.isEmpty() ? OptionalLong.empty() : counted.get().bound(i, values);

@@ -259,7 +259,7 @@ final class SolveRun {
   private void count() {
     long since = System.nanoTime();
     CountedRepairs counted =
-        CountedRepairs.of(in.fleet, in.requests, in.rules, in.cost).orElse(null);
+        CountedRepairs.of(in.fleet, in.requests, in.rules, in.cost, stop).orElse(null);
     if (counted != null) {
       engines.add("count");
       bounds.count(counted, System.nanoTime() - since);

@@ -22,6 +22,7 @@ import dev.slicewright.plan.Reason;
 import dev.slicewright.plan.Score;
 import dev.slicewright.plan.Score.LevelScore;
 import dev.slicewright.plan.StopReason;
+import dev.slicewright.report.Snapshot;
 import dev.slicewright.request.Permission;
 import dev.slicewright.request.PlanningRules;
 import dev.slicewright.request.SliceRequest;
@@ -302,6 +303,16 @@ class RepairTest {
           l, new LevelScore(was.level(), was.value(), was.bound(), new Proof.Counted(), null));
     }
     assertThat(verify(fleet, plan, levels)).isEmpty();
+    Snapshot written =
+        Snapshot.of(fleet, List.of())
+            .withRules(plan.rules())
+            .withCost(RepairRules.of(CostTerms.DEFAULT))
+            .withPlan(plan.toBuilder().score(new Score(levels)).build());
+    assertThat(Snapshot.read(written.toJson())).isEqualTo(written);
+    assertThat(
+            CountedRepairs.of(
+                fleet, List.of(), plan.rules(), RepairRules.of(CostTerms.DEFAULT), () -> true))
+        .isEmpty();
     // Nothing could be kept; a bound below what counting proves is refused.
     assertThat(levels.get(0).value()).isZero();
     LevelScore kept = levels.get(0);
