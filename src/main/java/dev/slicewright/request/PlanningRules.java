@@ -293,6 +293,32 @@ public final class PlanningRules {
     }
 
     /**
+     * Sets all quotas anew.
+     *
+     * @param values in place of those set before
+     * @return this
+     */
+    public Builder quotas(List<Quota> values) {
+      List<Quota> copy = List.copyOf(values);
+      quotas.clear();
+      quotas.addAll(copy);
+      return this;
+    }
+
+    /**
+     * Sets all reserved capacity anew.
+     *
+     * @param values in place of what was set before
+     * @return this
+     */
+    public Builder reserved(List<Reserved> values) {
+      List<Reserved> copy = List.copyOf(values);
+      reserved.clear();
+      reserved.addAll(copy);
+      return this;
+    }
+
+    /**
      * Sets the time.
      *
      * @param value now
