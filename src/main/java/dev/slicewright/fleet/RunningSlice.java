@@ -270,8 +270,8 @@ public final class RunningSlice {
     }
 
     /**
-     * Sets when it is expected to end by itself; {@link dev.slicewright.fleet} releases nothing for
-     * it, but a planner can say what to wait for.
+     * Sets when it is expected to end by itself. A fleet releases nothing for it, but a planner can
+     * say what to wait for.
      *
      * @param value the time, not before the start where that is known; or null if not known
      * @return this

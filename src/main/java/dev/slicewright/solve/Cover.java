@@ -12,10 +12,10 @@ import org.jspecify.annotations.Nullable;
  * The cheapest items to remove so that n cubes become free, each cube being free once all its items
  * are gone. Stateless.
  *
- * <p>Cubes that share an item, directly or by others, are one component. Within a component of at
- * most {@value #MAX_ITEMS} items every subset is tried; over components, a knapsack: O(2^12 × cubes
- * + components × n × n). Of larger components only each cube alone and all of it are tried, so the
- * answer may not be the cheapest.
+ * <p>Cubes that share an item, directly or by others, are one component. Within a component of one
+ * cube, or of at most {@value #MAX_ITEMS} items every subset is tried; over components, a knapsack:
+ * O(2^12 × cubes + components × n × n). Of larger components only each cube alone and all of it are
+ * tried, so the answer may not be the cheapest.
  */
 final class Cover {
   private Cover() {}
@@ -70,7 +70,7 @@ final class Cover {
       TreeSet<Integer> members = new TreeSet<>();
       component.forEach(cube -> Arrays.stream(cube).forEach(members::add));
       int[] items = members.stream().mapToInt(Integer::intValue).toArray();
-      exact &= items.length <= MAX_ITEMS;
+      exact &= items.length <= MAX_ITEMS || component.size() == 1;
       @Nullable Pick[] ways = ways(component, items, cost);
       @Nullable Pick[] next = best.clone();
       for (int have = 0; have < n; have++) {
@@ -96,7 +96,9 @@ final class Cover {
   private static @Nullable Pick[] ways(List<int[]> cubes, int[] items, long[] cost) {
     @Nullable Pick[] ways = new Pick[cubes.size() + 1];
     List<int[]> subsets = new ArrayList<>();
-    if (items.length <= MAX_ITEMS) {
+    if (cubes.size() == 1) {
+      subsets.add(items); // anything less frees nothing
+    } else if (items.length <= MAX_ITEMS) {
       for (int mask = 1; mask < 1 << items.length; mask++) {
         int[] subset = new int[Integer.bitCount(mask)];
         int at = 0;

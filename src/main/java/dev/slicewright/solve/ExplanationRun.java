@@ -51,6 +51,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
@@ -62,7 +63,8 @@ import org.jspecify.annotations.Nullable;
  * cubes are {@link Cover} over the cubes. Several slices: with all obstacles of a kind gone, halves
  * are put back as long as it still fits (U. Junker, "QuickXplain", AAAI 2004), O(m × log(n / m))
  * placements for m of n obstacles; nothing in the result can be left out, but there may be a
- * smaller one. Moves are the planner's own. Confined to one thread at a time.
+ * smaller one. Moves clear a place that is cheapest to evict, if what stands there fits elsewhere;
+ * else they are the planner's own. Confined to one thread at a time.
  */
 final class ExplanationRun {
 
@@ -70,6 +72,9 @@ final class ExplanationRun {
   private static final int MAX_SHAPES = 500;
 
   private static final int MAX_NAMED = 5;
+
+  /** Places tried for moves before the planner is asked. */
+  private static final int MAX_CLEARINGS = 8;
 
   private final SlicePlanner planner;
   private final Instance in;
@@ -82,6 +87,8 @@ final class ExplanationRun {
   private final List<Remedy> remedies = new ArrayList<>();
   private final Map<TpuTopology, Pod> empty = new HashMap<>();
   private @Nullable Obstacles obstacles; // made when first asked
+  private final List<Cover.Pick> clearings = new ArrayList<>(); // of what runs, cheapest first
+  private long leastEviction = -1; // -1 where not known
 
   private ExplanationRun(SlicePlanner planner, Instance in, SolveBudget budget, long start) {
     this.planner = planner;
@@ -496,6 +503,9 @@ final class ExplanationRun {
       Cover.Pick pick = best.picks.get(kind);
       if (pick != null) {
         boolean smallest = whole && pick.cheapest() && !limited;
+        if (kind == Obstacles.RUNNING && smallest && !obstacles().hasGangs()) {
+          leastEviction = pick.cost();
+        }
         examine(remedy, () -> offer(remedy, removal(kind, pick, smallest)));
       }
     }
@@ -546,7 +556,7 @@ final class ExplanationRun {
             List<Integer> key = new ArrayList<>(List.of(kind));
             Arrays.stream(items).forEach(key::add);
             if (seen.add(key)) {
-              best.offer(kind, Cover.of(items, cost));
+              offer(best, kind, Cover.of(items, cost));
             }
           }
         });
@@ -555,8 +565,22 @@ final class ExplanationRun {
         List<int[]> sets = blocked.get(kind);
         long[] cost = costs.get(kind);
         if (sets != null && cost != null) {
-          best.offer(kind, Cover.cheapest(sets, cost, cubes - free[0]));
+          offer(best, kind, Cover.cheapest(sets, cost, cubes - free[0]));
         }
+      }
+    }
+  }
+
+  private void offer(Best best, int kind, Cover.@Nullable Pick pick) {
+    best.offer(kind, pick);
+    if (kind == Obstacles.RUNNING && pick != null) {
+      int at = clearings.size();
+      while (at > 0 && pick.isBetter(clearings.get(at - 1))) {
+        at--;
+      }
+      clearings.add(at, pick);
+      if (clearings.size() > MAX_CLEARINGS) {
+        clearings.remove(MAX_CLEARINGS);
       }
     }
   }
@@ -726,15 +750,7 @@ final class ExplanationRun {
     List<@Nullable Assignment> placed = new ArrayList<>(nothing.placed());
     placed.set(0, where);
     Solution solution = new Solution(placed, nothing.moved(), victims);
-    Plan plan =
-        new SolveRun(
-                planner,
-                opened,
-                part(stop.remainingNanos()),
-                new CancelToken(),
-                SlicePlanner.NOBODY,
-                System.nanoTime())
-            .planOf(solution, "explain");
+    Plan plan = run(opened, solution);
     return new Remedy.Evict(
         evictions,
         forbidden,
@@ -847,29 +863,50 @@ final class ExplanationRun {
     if (in.fleet.running().isEmpty()) {
       return;
     }
+    Remedy.Move own = request.slices() == 1 ? relocation() : null;
+    if (own != null && own.smallest()) {
+      remedies.add(own);
+      return;
+    }
+    PlanningRules rules = movable();
+    Plan plan = planner.plan(in.fleet, List.of(request), rules, part(stop.remainingNanos()));
+    boolean found = plan.placement(request.id()).isPresent() && !plan.moves().isEmpty();
+    boolean settled = true;
+    for (LevelScore level : plan.score().levels()) {
+      if (level.level().kind() == Level.Kind.DISRUPTION) {
+        settled &= !found || level.isProved();
+        break;
+      }
+      settled &= level.isProved();
+    }
+    // The planner asks for the most chips first, and mends what is broken, at a cost of its own.
+    boolean alike =
+        in.broken.isEmpty()
+            && demand.choices().stream().mapToLong(Choice::gain).distinct().count() == 1;
+    Remedy.Move planned = found ? moving(plan, rules, settled && alike) : null;
+    if (planned != null && (own == null || planned.chipSeconds() <= own.chipSeconds())) {
+      remedies.add(planned);
+    } else if (own != null) {
+      remedies.add(own);
+    } else if (!settled) {
+      open.add(Kind.MOVE);
+    }
+  }
+
+  /** The rules, but everything may move. */
+  private PlanningRules movable() {
     PlanningRules.Builder b =
         in.rules.toBuilder()
             .disruption(DisruptionBudget.UNLIMITED)
             .permitByDefault(Permission.MOVABLE);
     in.rules.permissions().keySet().forEach(id -> b.permit(id, Permission.MOVABLE));
-    PlanningRules rules = b.build();
-    Plan plan = planner.plan(in.fleet, List.of(request), rules, part(stop.remainingNanos()));
-    boolean settled = true;
-    boolean least = true;
+    return b.build();
+  }
+
+  private Remedy.Move moving(Plan plan, PlanningRules rules, boolean least) {
     long lost = 0;
     for (LevelScore level : plan.score().levels()) {
-      if (level.level().kind() == Level.Kind.DISRUPTION) {
-        lost = level.value();
-        least = settled && level.isProved();
-        break;
-      }
-      settled &= level.isProved();
-    }
-    if (plan.placement(request.id()).isEmpty() || plan.moves().isEmpty()) {
-      if (!settled) {
-        open.add(Kind.MOVE);
-      }
-      return;
+      lost = level.level().kind() == Level.Kind.DISRUPTION ? level.value() : lost;
     }
     Set<String> forbidden = new TreeSet<>();
     List<String> names = new ArrayList<>();
@@ -883,13 +920,109 @@ final class ExplanationRun {
       }
       names.add(move.from().id() + (permitted ? "" : " (not permitted)"));
     }
-    remedies.add(
-        new Remedy.Move(
-            plan.moves(),
-            List.copyOf(forbidden),
-            lost,
-            least,
-            "Move " + named(names) + ": " + count(lost) + " chip-seconds lost.",
-            new Change(in.fleet, request, rules, plan)));
+    return new Remedy.Move(
+        plan.moves(),
+        List.copyOf(forbidden),
+        lost,
+        least,
+        "Move " + named(names) + ": " + count(lost) + " chip-seconds lost.",
+        new Change(in.fleet, request, rules, plan));
+  }
+
+  /**
+   * Moves of what stands on a place where that costs least, if there is room for it elsewhere. As
+   * whatever moves has to clear some place, no moves are cheaper than the cheapest eviction.
+   */
+  private Remedy.@Nullable Move relocation() {
+    for (Cover.Pick pick : clearings) {
+      inTime();
+      List<Integer> items = Arrays.stream(pick.items()).boxed().toList();
+      Change cleared = solved(without(Obstacles.RUNNING, items), request, in.rules);
+      Plan plan = cleared == null ? null : relocated(cleared.plan());
+      if (plan != null) {
+        Remedy.Move move = moving(plan, movable(), false);
+        return new Remedy.Move(
+            move.moves(),
+            move.forbidden(),
+            move.chipSeconds(),
+            move.chipSeconds() == leastEviction,
+            move.sentence(),
+            move.change());
+      }
+    }
+    return null;
+  }
+
+  private @Nullable Plan relocated(Plan placing) {
+    Map<SliceId, RunningSlice> going = new TreeMap<>();
+    for (Placement slice : placing.placements().get(0).slices()) {
+      Pod pod = in.pods.get(in.podOf(slice.pod()));
+      for (int cell : pod.topology().cells(slice.footprint())) {
+        pod.runningAt(cell).ifPresent(s -> going.put(s.id(), s));
+      }
+    }
+    Fleet fleet = in.fleet;
+    List<SliceRequest> again = new ArrayList<>();
+    for (RunningSlice slice : going.values()) {
+      fleet = fleet.release(slice.id());
+      again.add(alike(slice, again.size()));
+    }
+    Plan elsewhere =
+        planner.plan(
+            placing.applyTo(fleet),
+            again,
+            PlanningRules.builder().now(in.rules.now()).build(),
+            part(stop.remainingNanos() / 4));
+    Instance opened = planner.alone(in.fleet, request, movable());
+    Assignment where = assignment(opened, placing.placements().get(0));
+    if (!elsewhere.unplaced().isEmpty() || where == null) {
+      return null;
+    }
+    Solution nothing = Solution.nothing(opened.demands.size());
+    List<@Nullable Assignment> placed = new ArrayList<>(nothing.placed());
+    placed.set(0, where);
+    Map<SliceId, Solution.Target> moved = new TreeMap<>();
+    int at = 0;
+    for (SliceId id : going.keySet()) {
+      Placement to = elsewhere.placements().get(at++).slices().get(0);
+      moved.put(id, new Solution.Target(opened.podOf(to.pod()), to.shape(), to.footprint()));
+    }
+    try {
+      return run(opened, new Solution(placed, moved, nothing.evicted()));
+    } catch (InvalidInputException e) {
+      return null; // a spread or a quota that was not looked at
+    }
+  }
+
+  /** A request for one slice like a running one, in its shape. */
+  private SliceRequest alike(RunningSlice slice, int number) {
+    SliceRequest old = slice.request();
+    String id = "move-" + number;
+    while (!in.fleet.runningOf(id).isEmpty() || id.equals(request.id())) {
+      id = id + "-";
+    }
+    SliceRequest.Builder b =
+        SliceRequest.builder(id)
+            .shape(slice.shape())
+            .mayTurn(old.mayTurn())
+            .interconnect(old.interconnect())
+            .healthyOnly(old.healthyOnly())
+            .accelerators(in.pods.get(in.podOf(slice.pod())).topology().accelerator().name())
+            .pod(old.pod().orElse(""));
+    old.requiredLabels().forEach(b::requireLabel);
+    old.forbiddenLabels()
+        .forEach((key, values) -> values.forEach(value -> b.forbidLabel(key, value)));
+    return b.build();
+  }
+
+  private Plan run(Instance opened, Solution solution) {
+    return new SolveRun(
+            planner,
+            opened,
+            part(stop.remainingNanos()),
+            new CancelToken(),
+            SlicePlanner.NOBODY,
+            System.nanoTime())
+        .planOf(solution, "explain");
   }
 }

@@ -20,6 +20,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeSet;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -34,6 +35,9 @@ final class Obstacles {
   static final int HEALTH = 2;
   static final int CORDON = 4;
   static final int HELD = 8;
+
+  /** Where what runs may not leave. */
+  private static final int BLOCKED = -2;
 
   /** Running requests that leave together. */
   record Group(List<String> requests, long chipSeconds, boolean mayLeave) {}
@@ -103,6 +107,11 @@ final class Obstacles {
     }
   }
 
+  /** Whether requests are tied to others. */
+  boolean hasGangs() {
+    return groups.stream().anyMatch(g -> g.requests().size() > 1);
+  }
+
   long[] costs(int kind) {
     if (kind == RUNNING) {
       return groups.stream().mapToLong(Group::chipSeconds).toArray();
@@ -122,15 +131,20 @@ final class Obstacles {
     private final Pod pod;
     private final TpuTopology t;
     private final CellSet held;
+    private final Map<Integer, CellSet> heldCells = new LinkedHashMap<>(); // by hold
+    private @Nullable Map<Integer, CellSet> cordonCells; // by cordon
+    private int @Nullable [] groupByCell;
     private @Nullable Map<Integer, EffectiveHealth> effects; // by part
 
     Local(int p) {
       pod = in.pods.get(p);
       t = pod.topology();
       CellSet sum = CellSet.empty(t.cellCount());
-      for (Hold hold : holds) {
-        if (hold.pod().equals(pod.id())) {
-          sum = sum.with(t.cells(hold.footprint()));
+      for (int i = 0; i < holds.size(); i++) {
+        if (holds.get(i).pod().equals(pod.id())) {
+          int[] cells = t.cells(holds.get(i).footprint());
+          heldCells.put(i, CellSet.empty(t.cellCount()).with(cells));
+          sum = sum.with(cells);
         }
       }
       held = sum;
@@ -157,14 +171,13 @@ final class Obstacles {
       TreeSet<Integer> found = new TreeSet<>();
       switch (kind) {
         case RUNNING -> {
+          int[] by = groupByCell();
           for (int cell : cells) {
-            if (pod.busy().contains(cell)) {
-              String id = pod.runningAt(cell).orElseThrow().id().request();
-              int group = groupOf.getOrDefault(id, -1);
-              if (group < 0 || !groups.get(group).mayLeave()) {
-                return null;
-              }
-              found.add(group);
+            if (by[cell] == BLOCKED) {
+              return null;
+            }
+            if (by[cell] >= 0) {
+              found.add(by[cell]);
             }
           }
         }
@@ -176,40 +189,69 @@ final class Obstacles {
                         found.add(part);
                       }
                     });
-        case CORDON -> {
-          for (int i = 0; i < cordons.size(); i++) {
-            PodPart cordon = cordons.get(i);
-            if (cordon.pod().equals(pod.id()) && isOn(cordon.part(), cells)) {
-              found.add(i);
-            }
-          }
-        }
-        default -> {
-          for (int i = 0; i < holds.size(); i++) {
-            if (holds.get(i).pod().equals(pod.id())
-                && CellSet.empty(t.cellCount())
-                    .with(cells)
-                    .containsAny(t.cells(holds.get(i).footprint()))) {
-              found.add(i);
-            }
-          }
-        }
+        case CORDON ->
+            cordonCells()
+                .forEach(
+                    (cordon, on) -> {
+                      if (on.containsAny(cells)) {
+                        found.add(cordon);
+                      }
+                    });
+        default ->
+            heldCells.forEach(
+                (hold, on) -> {
+                  if (on.containsAny(cells)) {
+                    found.add(hold);
+                  }
+                });
       }
       return found.isEmpty() ? null : found.stream().mapToInt(Integer::intValue).toArray();
     }
 
-    private boolean isOn(@Nullable Part part, int[] cells) {
-      int[] own;
-      if (part instanceof Part.Chip chip) {
-        own = t.cells(t.hostOf(chip.chip()));
-      } else if (part instanceof Part.Host host) {
-        own = t.cells(host.host());
-      } else if (part instanceof Part.Cube cube) {
-        own = t.cells(new Footprint.Cubes(List.of(cube.cube())));
-      } else {
-        return part == null;
+    /** The group on each cell: -1 where nothing runs, {@link #BLOCKED} where it may not leave. */
+    private int[] groupByCell() {
+      int[] known = groupByCell;
+      if (known == null) {
+        known = new int[t.cellCount()];
+        Arrays.fill(known, -1);
+        for (RunningSlice slice : pod.running()) {
+          int group = groupOf.getOrDefault(slice.id().request(), -1);
+          boolean may = group >= 0 && groups.get(group).mayLeave();
+          for (int cell : t.cells(slice.footprint())) {
+            known[cell] = may ? group : BLOCKED;
+          }
+        }
+        groupByCell = known;
       }
-      return CellSet.empty(t.cellCount()).with(own).containsAny(cells);
+      return known;
+    }
+
+    private Map<Integer, CellSet> cordonCells() {
+      Map<Integer, CellSet> known = cordonCells;
+      if (known == null) {
+        known = new LinkedHashMap<>();
+        for (int i = 0; i < cordons.size(); i++) {
+          if (cordons.get(i).pod().equals(pod.id())) {
+            known.put(i, CellSet.empty(t.cellCount()).with(cells(cordons.get(i).part())));
+          }
+        }
+        cordonCells = known;
+      }
+      return known;
+    }
+
+    private int[] cells(@Nullable Part part) {
+      if (part instanceof Part.Chip chip) {
+        return t.cells(t.hostOf(chip.chip()));
+      }
+      if (part instanceof Part.Host host) {
+        return t.cells(host.host());
+      }
+      if (part instanceof Part.Cube cube) {
+        return t.cells(new Footprint.Cubes(List.of(cube.cube())));
+      }
+      // The whole pod; nothing else can be cordoned.
+      return part == null ? IntStream.range(0, t.cellCount()).toArray() : new int[0];
     }
 
     /** What each reported part alone means, by the fleet's own policy. */

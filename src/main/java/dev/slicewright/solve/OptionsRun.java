@@ -606,22 +606,32 @@ final class OptionsRun {
     final PodSpace space;
     private final TpuTopology t;
     private final List<Shape> ladder; // largest first
+    private final int[] wants; // of the ladder; -2 where not registered yet
+    private int cubeWant = -2;
     private int rung; // none above it fits, nothing taken
 
     Room(Pod pod) {
       t = pod.topology();
       space = PodSpace.of(pod, in.rules.now(), false);
       ladder = t.largestLegalShapes((long) space.freeCells() * t.chipsPerCell(), MAX_SHAPES);
+      wants = new int[ladder.size()];
+      Arrays.fill(wants, -2);
       rung = fitting(0);
     }
 
     private int fitting(int from) {
       int i = from;
-      while (i < ladder.size()
-          && !space.fits(space.register(new Want(ladder.get(i), true, false, false, "")))) {
+      while (i < ladder.size() && !space.fits(want(i))) {
         i++;
       }
       return i;
+    }
+
+    private int want(int i) {
+      if (wants[i] == -2) {
+        wants[i] = space.register(new Want(ladder.get(i), true, false, false, ""));
+      }
+      return wants[i];
     }
 
     /** The figures of a pod at one moment. */
@@ -642,7 +652,10 @@ final class OptionsRun {
     }
 
     private int cube() {
-      return space.register(new Want(Shape.of(4, 4, 4), true, false, false, ""));
+      if (cubeWant == -2) {
+        cubeWant = space.register(new Want(Shape.of(4, 4, 4), true, false, false, ""));
+      }
+      return cubeWant;
     }
 
     private long count(int want) {

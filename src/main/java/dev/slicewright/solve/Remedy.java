@@ -25,7 +25,10 @@ import org.jspecify.annotations.Nullable;
  */
 public sealed interface Remedy {
 
-  /** The kinds of remedies, in the order in which equally cheap ones are listed. */
+  /**
+   * The kinds of remedies, in the order in which equally cheap ones are listed. Immutable, safe to
+   * share.
+   */
   enum Kind {
     /** {@link Reshape}. */
     RESHAPE,
