@@ -114,6 +114,9 @@ final class ExplanationRun {
   private Explanation run() {
     Plan plan =
         planner.plan(in.fleet, List.of(request), in.rules, part(budget.deadline().toNanos() / 4));
+    if (plan.placement(request.id()).isEmpty() && fitsAfterAll()) {
+      plan = planner.plan(in.fleet, List.of(request), in.rules, part(stop.remainingNanos()));
+    }
     if (plan.placement(request.id()).isEmpty()) {
       Unplaced reason = plan.unplaced().get(0);
       if (reason.reason() != Reason.NO_POD_MATCHES) {
@@ -136,6 +139,15 @@ final class ExplanationRun {
     }
     remedies.sort(Comparator.comparingLong(Remedy::chipSeconds).thenComparing(Remedy::kind));
     return new Explanation(request.id(), plan, remedies, List.copyOf(open));
+  }
+
+  /** Whether one slice fits where the planner ran out of its share of the time. */
+  private boolean fitsAfterAll() {
+    try {
+      return request.slices() == 1 && fits(in.fleet, request, in.rules);
+    } catch (Explainer.OutOfTime e) {
+      return false;
+    }
   }
 
   private void examine(Kind kind, Runnable question) {

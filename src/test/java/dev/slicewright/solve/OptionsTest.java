@@ -43,7 +43,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 class OptionsTest {
 
   private static final SolveBudget AMPLE = SolveBudget.within(Duration.ofSeconds(20));
-  private static final int SEEDS = 20;
+  private static final int SEEDS = 30;
 
   static SlicePlanner planner(Instance i) {
     return SlicePlanner.builder()
@@ -78,7 +78,7 @@ class OptionsTest {
         throw new AssertionError(kind + ", seed " + seed + "\n" + i, e);
       }
     }
-    assertThat(found).isGreaterThan(seeds);
+    assertThat(found).isGreaterThanOrEqualTo(seeds / 2);
   }
 
   private static int compare(Instance i, int k) {
