@@ -24,8 +24,8 @@ import dev.slicewright.request.PlanningRules;
 import dev.slicewright.request.PlanningRules.DisruptionBudget;
 import dev.slicewright.request.PlanningRules.Quota;
 import dev.slicewright.request.PlanningRules.Reserved;
-import dev.slicewright.request.VictimRules;
 import dev.slicewright.request.SliceRequest;
+import dev.slicewright.request.VictimRules;
 import dev.slicewright.search.Assignment;
 import dev.slicewright.search.Demand;
 import dev.slicewright.search.Demand.Choice;
@@ -742,9 +742,7 @@ final class ExplanationRun {
     Set<String> victims = new TreeSet<>();
     items.forEach(i -> victims.addAll(obstacles().groups.get(i).requests()));
     PlanningRules.Builder b =
-        in.rules.toBuilder()
-            .victims(VictimRules.NONE)
-            .disruption(DisruptionBudget.UNLIMITED);
+        in.rules.toBuilder().victims(VictimRules.NONE).disruption(DisruptionBudget.UNLIMITED);
     List<Eviction> evictions = new ArrayList<>();
     List<String> forbidden = new ArrayList<>();
     List<String> outranking = new ArrayList<>();
