@@ -136,6 +136,15 @@ public final class RunningSlice {
   }
 
   /**
+   * When it is expected to end by itself, as its owner says; nothing is released for it.
+   *
+   * @return the time, or empty if not known
+   */
+  public Optional<Instant> endsAt() {
+    return Optional.ofNullable(b.endsAt);
+  }
+
+  /**
    * Whether it is on its way out: pinned, worth nothing, and a hold may cover it.
    *
    * @return false by default
@@ -179,6 +188,7 @@ public final class RunningSlice {
     private @Nullable Instant startedAt;
     private @Nullable Instant checkpointAt;
     private @Nullable Duration restartTime;
+    private @Nullable Instant endsAt;
     private boolean leaving;
 
     private Builder(SliceRequest request, int index, String pod, Shape shape, Footprint footprint) {
@@ -195,6 +205,7 @@ public final class RunningSlice {
       c.startedAt = startedAt;
       c.checkpointAt = checkpointAt;
       c.restartTime = restartTime;
+      c.endsAt = endsAt;
       c.leaving = leaving;
       return c;
     }
@@ -210,6 +221,7 @@ public final class RunningSlice {
           Optional.ofNullable(startedAt),
           Optional.ofNullable(checkpointAt),
           Optional.ofNullable(restartTime),
+          Optional.ofNullable(endsAt),
           leaving);
     }
 
@@ -258,6 +270,18 @@ public final class RunningSlice {
     }
 
     /**
+     * Sets when it is expected to end by itself. A fleet releases nothing for it, but a planner can
+     * say what to wait for.
+     *
+     * @param value the time, not before the start where that is known; or null if not known
+     * @return this
+     */
+    public Builder endsAt(@Nullable Instant value) {
+      endsAt = value;
+      return this;
+    }
+
+    /**
      * Sets whether it is on its way out.
      *
      * @param value false by default
@@ -272,8 +296,9 @@ public final class RunningSlice {
      * Checks and builds; where it runs is checked by the fleet.
      *
      * @return the slice
-     * @throws InvalidInputException listing every problem: the restart time is out of range, the
-     *     index is not one of the request's slices, or the request does not ask for the shape
+     * @throws InvalidInputException listing every problem: the restart time is out of range, it
+     *     ends before it started, the index is not one of the request's slices, or the request does
+     *     not ask for the shape
      */
     public RunningSlice build() {
       Problems problems = new Problems();
@@ -311,6 +336,15 @@ public final class RunningSlice {
         problems.add(
             "restartTime",
             "expected 0 to 365 days, but was " + restartTime + "; null says that it is not known");
+      }
+      if (endsAt != null && startedAt != null && endsAt.isBefore(startedAt)) {
+        problems.add(
+            "endsAt",
+            "expected no earlier time than the start, which is "
+                + startedAt
+                + ", but was "
+                + endsAt
+                + "; null says that it is not known");
       }
       problems.throwIfAny("running slice " + request.id() + "/" + index);
       return new RunningSlice(copy());

@@ -157,6 +157,7 @@ final class PlanApplication {
           started(now.request(), move.to())
               .restartTime(now.restartTime().orElse(null))
               .checkpointAt(now.checkpointAt().orElse(null))
+              .endsAt(laterEnd(now))
               .build());
     }
     for (RunningSlice slice : moved) {
@@ -171,6 +172,11 @@ final class PlanApplication {
       }
     }
     return result;
+  }
+
+  /** A slice that starts anew does not end before that. */
+  private @Nullable Instant laterEnd(RunningSlice slice) {
+    return slice.endsAt().filter(end -> !end.isBefore(rules.now())).orElse(null);
   }
 
   private RunningSlice.Builder started(SliceRequest request, Placement slice) {

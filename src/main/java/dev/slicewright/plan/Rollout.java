@@ -429,6 +429,7 @@ public final class Rollout {
         .startedAt(now.equals(Instant.EPOCH) ? null : now)
         .restartTime(was.restartTime().orElse(null))
         .checkpointAt(was.checkpointAt().orElse(null))
+        .endsAt(was.endsAt().filter(end -> !end.isBefore(now)).orElse(null))
         .build();
   }
 

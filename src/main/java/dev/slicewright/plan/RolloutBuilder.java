@@ -566,6 +566,7 @@ final class RolloutBuilder {
         .startedAt(now.equals(Instant.EPOCH) ? null : now)
         .restartTime(slice.restartTime().orElse(null))
         .checkpointAt(slice.checkpointAt().orElse(null))
+        .endsAt(slice.endsAt().filter(end -> !end.isBefore(now)).orElse(null))
         .build();
   }
 

@@ -431,6 +431,7 @@ final class SnapshotReader {
     Instant startedAt = in.instant("startedAt", false);
     Instant checkpointAt = in.instant("checkpointAt", false);
     Duration restart = in.duration("restart");
+    Instant endsAt = in.instant("endsAt", false);
     boolean leaving = in.flag("leaving", false);
     if (request == null || shape == null || footprint == null || twist == null) {
       return null;
@@ -442,6 +443,7 @@ final class SnapshotReader {
                 .startedAt(startedAt)
                 .checkpointAt(checkpointAt)
                 .restartTime(restart)
+                .endsAt(endsAt)
                 .leaving(leaving)
                 .build());
   }

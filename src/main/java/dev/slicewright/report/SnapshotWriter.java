@@ -248,6 +248,7 @@ final class SnapshotWriter {
     slice.startedAt().ifPresent(v -> out.with("startedAt", v.toString()));
     slice.checkpointAt().ifPresent(v -> out.with("checkpointAt", v.toString()));
     slice.restartTime().ifPresent(v -> out.with("restart", v.toString()));
+    slice.endsAt().ifPresent(v -> out.with("endsAt", v.toString()));
     return out.unless(false, "leaving", slice.leaving());
   }
 

@@ -339,6 +339,32 @@ public final class PlanningRules {
     }
 
     /**
+     * Sets all quotas anew.
+     *
+     * @param values in place of those set before
+     * @return this
+     */
+    public Builder quotas(List<Quota> values) {
+      List<Quota> copy = List.copyOf(values);
+      quotas.clear();
+      quotas.addAll(copy);
+      return this;
+    }
+
+    /**
+     * Sets all reserved capacity anew.
+     *
+     * @param values in place of what was set before
+     * @return this
+     */
+    public Builder reserved(List<Reserved> values) {
+      List<Reserved> copy = List.copyOf(values);
+      reserved.clear();
+      reserved.addAll(copy);
+      return this;
+    }
+
+    /**
      * Sets who of those that may be evicted is spared.
      *
      * @param value {@link VictimRules#NONE} by default
@@ -357,6 +383,17 @@ public final class PlanningRules {
      */
     public Builder drain(Drain value) {
       drains.add(Objects.requireNonNull(value, "drain"));
+      return this;
+    }
+
+    /**
+     * Drops all drains and room goals set before.
+     *
+     * @return this
+     */
+    public Builder withoutGoals() {
+      drains.clear();
+      rooms.clear();
       return this;
     }
 

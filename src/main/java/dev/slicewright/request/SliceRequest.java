@@ -307,6 +307,22 @@ public final class SliceRequest {
     }
 
     /**
+     * Sets the shapes anew.
+     *
+     * @param values in place of the shapes, or the number of chips, set before; most preferred
+     *     first
+     * @return this
+     */
+    public Builder shapes(List<Shape> values) {
+      List<Shape> copy = List.copyOf(values);
+      rawShapes.clear();
+      rawShapes.addAll(copy);
+      chips = 0;
+      chipsSet = false;
+      return this;
+    }
+
+    /**
      * Asks for any legal shape of exactly so many chips, fastest all-to-all first.
      *
      * @param value chips of each slice, 1 or more

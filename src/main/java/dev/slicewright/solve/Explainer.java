@@ -155,7 +155,7 @@ final class Explainer {
   }
 
   /** Time is up in the midst of a question: what was not asked is not known. */
-  private static final class OutOfTime extends RuntimeException {
+  static final class OutOfTime extends RuntimeException {
     private static final long serialVersionUID = 1;
 
     OutOfTime() {
@@ -898,7 +898,7 @@ final class Explainer {
   }
 
   /** Whether a demand fits with none of its rivals there, all rules kept. */
-  private boolean fitsAlone(int d, List<Pod> pods) {
+  boolean fitsAlone(int d, List<Pod> pods) {
     return fits(d, pods, false, in.limits, in.credits);
   }
 
@@ -945,7 +945,7 @@ final class Explainer {
 
   private static final Runnable NONE = () -> {};
 
-  private boolean fits(Demand demand, Choice choice, List<Pod> pods, int p) {
+  boolean fits(Demand demand, Choice choice, List<Pod> pods, int p) {
     inTime();
     if (PodSpace.bestCase(pods.get(p), choice.shape(), demand.request().healthyOnly())
         == Double.POSITIVE_INFINITY) {

@@ -391,6 +391,45 @@ public final class SlicePlanner {
     return cost;
   }
 
+  /**
+   * The best distinct ways to place one request beside all that runs, best first: where it could
+   * go, how that scores, and what it leaves.
+   *
+   * @param fleet the present fleet
+   * @param request what is wanted; its id must be no running one's
+   * @param k how many ways at most, 1 to {@value Options#MAX}
+   * @param rules quotas, reserved capacity, permissions, and the time
+   * @param budget how long it may take
+   * @return the ways, each a verified plan; none, with the reason, where nothing fits
+   * @throws InvalidInputException listing every problem of the input
+   */
+  public Options options(
+      Fleet fleet, SliceRequest request, int k, PlanningRules rules, SolveBudget budget) {
+    return OptionsRun.of(this, fleet, request, k, rules, budget);
+  }
+
+  /**
+   * Why one request does not fit, and the smallest changes of one kind that would let it in, each
+   * shown by a plan. Nothing is changed.
+   *
+   * @param fleet the present fleet
+   * @param request what is wanted; its id must be no running one's
+   * @param rules quotas, reserved capacity, permissions, and the time
+   * @param budget how long it may take; kinds of changes that it left no time for are named
+   * @return the explanation
+   * @throws InvalidInputException listing every problem of the input
+   */
+  public Explanation explain(
+      Fleet fleet, SliceRequest request, PlanningRules rules, SolveBudget budget) {
+    return ExplanationRun.of(this, fleet, request, rules, budget);
+  }
+
+  /** The problem of one request alone, its input checked. */
+  Instance alone(Fleet fleet, SliceRequest request, PlanningRules rules) {
+    return new Instance(
+        fleet, checked(fleet, java.util.Collections.singletonList(request), rules), rules, cost);
+  }
+
   private static List<SliceRequest> checked(
       Fleet fleet, List<SliceRequest> requests, PlanningRules rules) {
     Objects.requireNonNull(fleet, "fleet");

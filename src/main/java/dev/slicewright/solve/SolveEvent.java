@@ -134,6 +134,13 @@ final class SolveEvent extends Event implements Profiling.Recording {
   @Label("Search: Requests")
   long searchSize;
 
+  @Label("Displace")
+  @Timespan(Timespan.NANOSECONDS)
+  long displaceTime;
+
+  @Label("Displace: Running Requests That May Move or Leave")
+  long displaceSize;
+
   @Label("Build")
   @Timespan(Timespan.NANOSECONDS)
   long buildTime;
@@ -240,6 +247,10 @@ final class SolveEvent extends Event implements Profiling.Recording {
       case "search" -> {
         searchTime = time;
         searchSize = size;
+      }
+      case "displace" -> {
+        displaceTime = time;
+        displaceSize = size;
       }
       case "build" -> {
         buildTime = time;

@@ -10,6 +10,7 @@ import dev.slicewright.Problem;
 import dev.slicewright.fleet.Fleet;
 import dev.slicewright.fleet.Health;
 import dev.slicewright.fleet.Part;
+import dev.slicewright.fleet.RunningSlice;
 import dev.slicewright.plan.BranchTree;
 import dev.slicewright.plan.Certificate;
 import dev.slicewright.plan.CountRow;
@@ -20,6 +21,7 @@ import dev.slicewright.request.Spread;
 import dev.slicewright.topology.AcceleratorType;
 import dev.slicewright.topology.Axis;
 import dev.slicewright.topology.Chip;
+import dev.slicewright.topology.Footprint;
 import dev.slicewright.topology.HostId;
 import dev.slicewright.topology.Shape;
 import dev.slicewright.topology.Slicing;
@@ -48,6 +50,26 @@ class SnapshotTest {
   private static final String HEAD = "\"format\": \"slicewright/snapshot\", \"version\": 1";
 
   // ---------------------------------------------------------------- by hand
+
+  @Test
+  void keepsWhenASliceIsExpectedToEnd() {
+    Instant end = Instant.parse("2026-03-01T13:30:00Z");
+    RunningSlice slice =
+        RunningSlice.builder(
+                SliceRequest.builder("r").shape("2x2").build(),
+                0,
+                "p",
+                Shape.of(2, 2),
+                new Footprint.Box(new Chip(0, 0, 0), Shape.of(2, 2)))
+            .endsAt(end)
+            .build();
+    Fleet fleet = Fleet.builder().pod("p", TpuTopology.torus(4, 4)).running(slice).build();
+    String text = Snapshot.of(fleet, List.of()).toJson();
+    assertThat(text).contains("\"endsAt\"");
+    assertThat(Snapshot.read(text).fleet()).isEqualTo(fleet);
+    assertThat(fleet)
+        .isNotEqualTo(fleet.release("r").place(slice.toBuilder().endsAt(null).build()));
+  }
 
   @Test
   void readsWhatPeopleWrite() {
