@@ -134,6 +134,13 @@ final class SolveEvent extends Event implements Profiling.Recording {
   @Label("Search: Requests")
   long searchSize;
 
+  @Label("Count Repairs")
+  @Timespan(Timespan.NANOSECONDS)
+  long countTime;
+
+  @Label("Count Repairs: Running Requests That May Move or Leave")
+  long countSize;
+
   @Label("Displace")
   @Timespan(Timespan.NANOSECONDS)
   long displaceTime;
@@ -247,6 +254,10 @@ final class SolveEvent extends Event implements Profiling.Recording {
       case "search" -> {
         searchTime = time;
         searchSize = size;
+      }
+      case "count" -> {
+        countTime = time;
+        countSize = size;
       }
       case "displace" -> {
         displaceTime = time;

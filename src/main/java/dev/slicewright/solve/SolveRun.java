@@ -264,7 +264,7 @@ final class SolveRun {
       engines.add("count");
       bounds.count(counted, System.nanoTime() - since);
       Solution solution = Repair.of(in, counted);
-      if (solution != null) {
+      if (solution != null && Displacement.keepsRules(in, solution)) {
         adopt(solution);
       }
     }

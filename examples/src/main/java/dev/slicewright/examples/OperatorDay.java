@@ -99,7 +99,7 @@ public final class OperatorDay {
             .permit("train", Permission.PINNED) // it stays, whatever happens
             .build();
     Plan plan = planner.drain(fleet, List.of(drain), rules, BUDGET);
-    carryOut("11:00  " + cube + " is to be empty by 14:00", plan);
+    carryOut("11:00  cube " + cube.index() + " is to be empty by 14:00", plan);
     plan.staying().forEach(s -> System.out.println("stays: " + s));
     fleet = fleet.cordon(BLOCK, new Part.Cube(cube));
   }
@@ -121,20 +121,22 @@ public final class OperatorDay {
     carryOut("13:30  urgent wants 4x8x8", plan);
   }
 
-  /** At the end of the day a large job is expected: what has to move for it, at what cost? */
+  /** For the night another job is expected: what has to move for it, at what cost? */
   private void evening() {
-    fleet = fleet.release("urgent");
-    SliceRequest expected = in(LAB, "expected", "4x8x8", 0).build();
+    SliceRequest expected = in(LAB, "expected", "2x4x8", 0).build();
     PlanningRules rules =
         at("18:00")
             .permitByDefault(Permission.MOVABLE)
-            .disruption(new DisruptionBudget(4, 500_000, 3)) // slices, chip-seconds, tenants
-            .room(expected, 2)
+            .disruption(new DisruptionBudget(4, 2_000_000, 3)) // slices, chip-seconds, tenants
+            .room(expected, 1)
             .build();
     Plan plan = planner.plan(fleet, List.of(), rules, BUDGET);
-    carryOut("18:00  room for 4x8x8, twice", plan);
+    carryOut("18:00  room for 2x4x8", plan);
     fleet = plan.holdRoom(fleet, time("23:00"));
-    heading("", "held for the night: " + fleet.holds());
+    heading("18:05  held for the night", "");
+    fleet
+        .holds()
+        .forEach(h -> System.out.println(h.id() + " at " + h.footprint() + " of " + h.pod()));
   }
 
   /** Prints a plan and its steps, and carries them out one by one. */
