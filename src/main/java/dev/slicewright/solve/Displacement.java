@@ -818,6 +818,38 @@ final class Displacement {
     return at;
   }
 
+  /**
+   * The places of a slice of a demand as ranges of cells; of one of whole cubes, the cubes.
+   *
+   * @return first cell and length of each; null if one is no range
+   */
+  int @Nullable [][] ranges(Demand demand, int choice, int pod) {
+    Places places = places(demand, choice, pod);
+    int[][] ranges = new int[places.footprints.size()][];
+    for (int i = 0; i < ranges.length; i++) {
+      List<int[]> runs = runs(cells(places, i, pod));
+      if (runs.size() != 1) {
+        return null;
+      }
+      ranges[i] = runs.get(0);
+    }
+    return ranges;
+  }
+
+  /** Runs of consecutive cells: first and length of each. */
+  static List<int[]> runs(int[] cells) {
+    int[] sorted = cells.clone();
+    Arrays.sort(sorted);
+    List<int[]> runs = new ArrayList<>(1);
+    for (int i = 0, from = 0; i < sorted.length; i++) {
+      if (i + 1 == sorted.length || sorted[i + 1] != sorted[i] + 1) {
+        runs.add(new int[] {sorted[from], i + 1 - from});
+        from = i + 1;
+      }
+    }
+    return runs;
+  }
+
   /** What is lost by level if a free request leaves. */
   long[] lost(Instance.Free free) {
     long[] lost = new long[n];

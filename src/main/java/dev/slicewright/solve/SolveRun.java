@@ -55,7 +55,9 @@ import java.util.Objects;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -107,7 +109,7 @@ final class SolveRun {
   private final Thread owner = Thread.currentThread();
   private final Asker asker;
   private Solution best;
-  private long[] values; // replaced, never changed
+  private volatile long[] values; // replaced, never changed; read by those that prove it
   private final Bounds.Bound[] proved;
   private final long[][] provedFor; // the values, of earlier levels, for which each bound holds
   private final Map<Integer, Opinion> opinions = new HashMap<>(); // by level
@@ -322,9 +324,11 @@ final class SolveRun {
     int level = firstOpen();
     boolean prices = level >= 0 && VictimPrices.applies(in, level);
     int extra = prices && fast ? planner.acquireWorkers(Math.min(1, budget.workers() - 1)) : 0;
-    long[] held = values;
+    AtomicBoolean news = new AtomicBoolean(); // of bounds
+    AtomicBoolean over = new AtomicBoolean();
+    BooleanSupplier end = () -> over.get() || own.getAsBoolean();
     Thread beside =
-        new Thread(() -> prices(level, held, Integer.MAX_VALUE, own), "slicewright-prices");
+        new Thread(() -> prices(level, Integer.MAX_VALUE, end, news), "slicewright-prices");
     beside.setDaemon(true);
     if (extra > 0) {
       beside.start();
@@ -332,7 +336,7 @@ final class SolveRun {
     try {
       d.improve(
           rounds,
-          own,
+          () -> own.getAsBoolean() || news.getAndSet(false) && isDone(),
           better -> {
             if (offer(better.realised())) {
               tell();
@@ -340,40 +344,88 @@ final class SolveRun {
           });
     } finally {
       if (extra > 0) {
+        over.set(true);
         join(beside);
         planner.releaseWorkers(extra);
       }
     }
     if (extra == 0 && prices) {
-      prices(level, values, (int) Math.min(PRICE_STEPS, rounds), stop);
+      prices(level, (int) Math.min(PRICE_STEPS, rounds), stop, null);
     }
     phase("displace", since, in.free.size());
     bound();
   }
 
-  /** Proves what it can of the values held, level by level, by prices on cells. */
-  private void prices(int from, long[] held, int steps, BooleanSupplier own) {
+  /**
+   * Proves what it can of the values held, level by level, by prices on cells.
+   *
+   * @param news told of new bounds while values may still become better; null if they are final
+   */
+  private void prices(int from, int steps, BooleanSupplier end, @Nullable AtomicBoolean news) {
     try {
+      Displacement places = new Displacement(in, false, budget.seed());
+      long[] held = {};
+      long[] tried = {-1}; // earlier values, for which no prices of the next level do better
+      int level = from;
       int left = steps;
-      for (int l = from; l < held.length && left > 0 && VictimPrices.applies(in, l); l++) {
-        if (bounds.bound(l, held).value() == held[l]) {
+      while (left > 0 && !end.getAsBoolean()) {
+        if (held != values) {
+          held = values;
+          level = from;
+        }
+        while (level < held.length && bounds.bound(level, held).value() == held[level]) {
+          level++;
+        }
+        boolean open = level < held.length && VictimPrices.applies(in, level);
+        if (!open || Arrays.equals(tried, Arrays.copyOf(held, level))) {
+          if (news == null) {
+            return;
+          }
+          LockSupport.parkNanos(VALUES_PAUSE_NANOS);
           continue;
         }
-        VictimPrices p = new VictimPrices(in, l, held, budget.seed());
-        long bound;
-        do {
-          int did = p.improve(Math.min(left, STEPS_A_TURN), own);
-          left -= Math.max(1, did);
-          bound = bounds.offer(l, p.certificate(), held);
-        } while (bound != held[l] && left > 0 && !own.getAsBoolean());
-        if (bound != held[l]) {
-          return;
+        TreePrices best = TreePrices.of(in, places, level, held);
+        if (best != null) {
+          best.solve(MOST_CUTS, end);
+          bounds.offer(level, best.certificate(), held);
+          tried = Arrays.copyOf(held, level);
+        } else {
+          left = climb(level, held, left, end, news);
+        }
+        if (news != null) {
+          news.set(true);
         }
       }
     } catch (ArithmeticException e) {
       // Figures too large for prices: no bound.
     }
   }
+
+  /** Improves prices step by step until a level is proved, and gives the steps left. */
+  private int climb(
+      int level, long[] held, int steps, BooleanSupplier end, @Nullable AtomicBoolean news) {
+    VictimPrices prices = new VictimPrices(in, level, held, budget.seed());
+    int left = steps;
+    long last = Long.MAX_VALUE;
+    while (left > 0 && !end.getAsBoolean() && isFor(held, level)) {
+      left -= Math.max(1, prices.improve(Math.min(left, STEPS_A_TURN), end));
+      long bound = bounds.offer(level, prices.certificate(), held);
+      if (bound == values[level]) {
+        break;
+      }
+      if (news != null && bound != last) {
+        news.set(true);
+      }
+      last = bound;
+    }
+    return left;
+  }
+
+  /** How long to wait for values that are better. */
+  private static final long VALUES_PAUSE_NANOS = 500_000;
+
+  /** Cuts that the best prices may take: a few dozen do as a rule. */
+  private static final int MOST_CUTS = 2_000;
 
   /** Steps of prices after which it is seen what they prove. */
   private static final int STEPS_A_TURN = 25;
