@@ -57,7 +57,6 @@ import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
-import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -318,8 +317,10 @@ final class SolveRun {
         fast
             ? Long.MAX_VALUE
             : Math.max(50, (long) (budget.deadline().toMillis() * DISPLACEMENTS_PER_MILLI));
-    long share =
-        Math.min(stop.remainingNanos() / 10 * (planner.hasFormulations() ? 8 : 9), 3_000_000_000L);
+    long remaining = stop.remainingNanos();
+    boolean modelled =
+        planner.hasFormulations() && d.candidates() <= remaining / 5 / CANDIDATE_NANOS;
+    long share = Math.min(remaining / 100 * (modelled ? 80 : 97), 3_000_000_000L);
     Stop own = fast ? new Stop(stop.token(), System.nanoTime() + share) : stop;
     int level = firstOpen();
     boolean prices = level >= 0 && VictimPrices.applies(in, level);
@@ -327,8 +328,11 @@ final class SolveRun {
     AtomicBoolean news = new AtomicBoolean(); // of bounds
     AtomicBoolean over = new AtomicBoolean();
     BooleanSupplier end = () -> over.get() || own.getAsBoolean();
+    AtomicReference<@Nullable Solution> found = new AtomicReference<>();
     Thread beside =
-        new Thread(() -> prices(level, Integer.MAX_VALUE, end, news), "slicewright-prices");
+        new Thread(
+            () -> prices(level, Integer.MAX_VALUE, end, new Beside(news, found)),
+            "slicewright-prices");
     beside.setDaemon(true);
     if (extra > 0) {
       beside.start();
@@ -336,7 +340,14 @@ final class SolveRun {
     try {
       d.improve(
           rounds,
-          () -> own.getAsBoolean() || news.getAndSet(false) && isDone(),
+          () -> {
+            Solution other = found.getAndSet(null);
+            boolean ends = own.getAsBoolean();
+            if (!ends && other != null && offer(other)) {
+              tell();
+            }
+            return ends || news.getAndSet(false) && isDone();
+          },
           better -> {
             if (offer(better.realised())) {
               tell();
@@ -347,6 +358,7 @@ final class SolveRun {
         over.set(true);
         join(beside);
         planner.releaseWorkers(extra);
+        offer(found.get());
       }
     }
     if (extra == 0 && prices) {
@@ -356,16 +368,25 @@ final class SolveRun {
     bound();
   }
 
+  /** What a thread beside the search tells it: that there are new bounds, and better plans. */
+  private record Beside(AtomicBoolean news, AtomicReference<@Nullable Solution> found) {}
+
   /**
-   * Proves what it can of the values held, level by level, by prices on cells.
+   * Proves what it can of the values held, level by level, by prices on cells. Where these can do
+   * no more it looks for better values itself.
    *
-   * @param news told of new bounds while values may still become better; null if they are final
+   * @param beside what is told while values may still become better; null if they are final
    */
-  private void prices(int from, int steps, BooleanSupplier end, @Nullable AtomicBoolean news) {
+  private void prices(int from, int steps, BooleanSupplier end, @Nullable Beside beside) {
     try {
       Displacement places = new Displacement(in, false, budget.seed());
+      Displacement search = null; // of its own
+      VictimPrices climbing = null;
       long[] held = {};
-      long[] tried = {-1}; // earlier values, for which no prices of the next level do better
+      long[] tried = {-1}; // earlier values for which there are prices of the next level
+      boolean nested = false; // so that they are the best
+      int idle = 0;
+      long last = 0;
       int level = from;
       int left = steps;
       while (left > 0 && !end.getAsBoolean()) {
@@ -377,52 +398,70 @@ final class SolveRun {
           level++;
         }
         boolean open = level < held.length && VictimPrices.applies(in, level);
-        if (!open || Arrays.equals(tried, Arrays.copyOf(held, level))) {
-          if (news == null) {
-            return;
-          }
-          LockSupport.parkNanos(VALUES_PAUSE_NANOS);
-          continue;
-        }
-        TreePrices best = TreePrices.of(in, places, level, held);
-        if (best != null) {
-          best.solve(MOST_CUTS, end);
-          bounds.offer(level, best.certificate(), held);
+        boolean known = open && Arrays.equals(tried, Arrays.copyOf(held, level));
+        if (open && !known) {
           tried = Arrays.copyOf(held, level);
-        } else {
-          left = climb(level, held, left, end, news);
+          TreePrices best = TreePrices.of(in, places, level, held);
+          nested = best != null;
+          if (best != null) {
+            best.solve(MOST_CUTS, end);
+            bounds.offer(level, best.certificate(), held);
+            tell(beside);
+            continue;
+          }
+          climbing = new VictimPrices(in, level, held, budget.seed());
+          idle = 0;
         }
-        if (news != null) {
-          news.set(true);
+        if (open && !nested && climbing != null) {
+          left -= Math.max(1, climbing.improve(Math.min(left, STEPS_A_TURN), end));
+          long bound = bounds.offer(level, climbing.certificate(), held);
+          idle = bound == last ? idle + 1 : 0;
+          last = bound;
+          if (idle == 0) {
+            tell(beside);
+          }
+          if (idle < MOST_IDLE || beside == null) {
+            continue;
+          }
+        } else if (beside == null) {
+          return;
         }
+        if (search == null) {
+          search = new Displacement(in, false, budget.seed() + 1);
+          search.bold();
+          search.construct(end);
+        }
+        long[] than = held;
+        search.improve(
+            DISPLACEMENTS_A_TURN,
+            () -> end.getAsBoolean() || values != than,
+            better -> publish(better.realised(), beside));
       }
     } catch (ArithmeticException e) {
       // Figures too large for prices: no bound.
     }
   }
 
-  /** Improves prices step by step until a level is proved, and gives the steps left. */
-  private int climb(
-      int level, long[] held, int steps, BooleanSupplier end, @Nullable AtomicBoolean news) {
-    VictimPrices prices = new VictimPrices(in, level, held, budget.seed());
-    int left = steps;
-    long last = Long.MAX_VALUE;
-    while (left > 0 && !end.getAsBoolean() && isFor(held, level)) {
-      left -= Math.max(1, prices.improve(Math.min(left, STEPS_A_TURN), end));
-      long bound = bounds.offer(level, prices.certificate(), held);
-      if (bound == values[level]) {
-        break;
-      }
-      if (news != null && bound != last) {
-        news.set(true);
-      }
-      last = bound;
+  private static void tell(@Nullable Beside beside) {
+    if (beside != null) {
+      beside.news().set(true);
     }
-    return left;
   }
 
-  /** How long to wait for values that are better. */
-  private static final long VALUES_PAUSE_NANOS = 500_000;
+  /** Hands a plan over if it is better than the one in hand. */
+  private void publish(@Nullable Solution solution, Beside beside) {
+    if (solution != null && Values.compare(in.levels, Values.of(in, solution), values) > 0) {
+      beside.found().set(solution);
+    }
+  }
+
+  /** Turns of prices without a better bound after which they alternate with a search. */
+  private static final int MOST_IDLE = 4;
+
+  private static final int DISPLACEMENTS_A_TURN = 40;
+
+  /** The least that a formulation needs for a candidate. */
+  private static final long CANDIDATE_NANOS = 4_000;
 
   /** Cuts that the best prices may take: a few dozen do as a rule. */
   private static final int MOST_CUTS = 2_000;
