@@ -71,6 +71,9 @@ final class Displacement {
   private final int[][] members; // by unit: the free requests that go together
   private final int[] unitOf; // by free request
   private final int[] active; // levels at which units cost something
+  private final double[] roughWeight; // of the first of these, so that their order is kept
+  private final double[] roughCost; // by unit
+  private final int[] unitCells; // by unit: the cells on which it runs
   private final int[] @Nullable [] unitAt; // by pod and cell, made when first asked
   private final int[] @Nullable [] freeAt; // by pod and cell, made when first asked
   private final Map<Integer, PodSpace> cleared = new HashMap<>();
@@ -86,12 +89,14 @@ final class Displacement {
   private final int[] order; // of groups
   private final int[] seen;
   private int stamp;
+  private double slack = SLACK;
   private double blink; // share of places that are passed over
 
   /** The footprints of a want in a pod, all that may go gone. */
   private static final class Places {
     final List<Footprint> footprints = new ArrayList<>();
     final List<int @Nullable []> cells = new ArrayList<>(); // null where not kept
+    int[] origins = {}; // cells of boxes on a grid, made when first asked
   }
 
   /** Where the slices of a demand are. */
@@ -158,6 +163,18 @@ final class Displacement {
       }
     }
     this.active = Arrays.copyOf(levels, count);
+    this.roughWeight = roughWeights();
+    this.roughCost = new double[members.length];
+    this.unitCells = new int[members.length];
+    for (int u = 0; u < members.length; u++) {
+      roughCost[u] = rough(unitCost[u], new long[n]);
+      for (int f : members[u]) {
+        for (RunningSlice slice : in.free.get(f).slices()) {
+          unitCells[u] +=
+              in.pods.get(in.podOf(slice.pod())).topology().cells(slice.footprint()).length;
+        }
+      }
+    }
     this.unitAt = new int[in.pods.size()][];
     this.freeAt = new int[in.pods.size()][];
     this.placedAt = new int[in.pods.size()][];
@@ -174,6 +191,28 @@ final class Displacement {
             .map(l -> l.stream().mapToInt(Integer::intValue).toArray())
             .toList();
     this.order = order();
+  }
+
+  /** Weights of as many active levels as one figure can hold in their order. */
+  private double[] roughWeights() {
+    double[] totals = new double[active.length];
+    for (long[] cost : unitCost) {
+      for (int k = 0; k < totals.length; k++) {
+        totals[k] += cost[active[k]];
+      }
+    }
+    int used = 0;
+    double all = 1;
+    while (used < totals.length && all * (totals[used] + 1) <= LARGEST) {
+      all *= totals[used++] + 1;
+    }
+    double[] weights = new double[used];
+    double weight = 1;
+    for (int k = used - 1; k >= 0; k--) {
+      weights[k] = weight;
+      weight *= totals[k] + 1;
+    }
+    return weights;
   }
 
   /** Whether moves make a difference between hoping for them and not. */
@@ -384,6 +423,14 @@ final class Displacement {
   /** A loss up to this share of the best, at the level that decides, is gone along with. */
   private static final double SLACK = 0.01;
 
+  /** The same for a bold search. */
+  private static final double BOLD = 0.04;
+
+  /** Goes along with greater losses from now on. */
+  void bold() {
+    slack = BOLD;
+  }
+
   private boolean isAccepted(long[] before, long[] best) {
     if (compare(sum, before) <= 0) {
       return true;
@@ -392,7 +439,7 @@ final class Displacement {
       if (sum[l] != best[l]) {
         return sum[l] < best[l]
             || in.levels.get(l).kind() != Level.Kind.PLACED
-                && sum[l] - best[l] <= SLACK * Math.max(0, best[l]);
+                && sum[l] - best[l] <= slack * Math.max(0, best[l]);
       }
     }
     return true;
@@ -633,8 +680,15 @@ final class Displacement {
     long[] least = than == null ? null : than.cost;
     int bestAt = -1;
     int ties = 1;
-    for (int i = 0; i < places.footprints.size(); i++) {
-      if (blink > 0 && random.nextDouble() < blink) {
+    double[] atLeast = atLeast(places, pod);
+    double most = Double.POSITIVE_INFINITY; // the cost of the best place here
+    int first = first(atLeast);
+    for (int k = -1; k < places.footprints.size(); k++) {
+      int i = k < 0 ? first : k; // what promises most first
+      if (i < 0 || k == first) {
+        continue;
+      }
+      if (atLeast.length > 0 && atLeast[i] > most || blink > 0 && random.nextDouble() < blink) {
         continue;
       }
       int[] cells = cells(places, i, pod);
@@ -673,6 +727,7 @@ final class Displacement {
       int better = least == null ? -1 : compare(sums, least);
       if (better < 0) {
         least = sums.clone();
+        most = rough(least, own);
         bestAt = i;
         ties = 1;
       } else if (better == 0 && blink > 0 && bestAt >= 0 && random.nextInt(++ties) == 0) {
@@ -682,6 +737,62 @@ final class Displacement {
     return bestAt < 0 || least == null
         ? than
         : new Spot(pod, places.footprints.get(bestAt), cells(places, bestAt, pod), least);
+  }
+
+  /** Places of fewer cells are walked as quickly. */
+  private static final int FEW_CELLS = 12;
+
+  /**
+   * By place: a part of its cost at the levels that count most, as each cell bears its share of
+   * what runs there; nothing where that does not pay.
+   */
+  private double[] atLeast(Places places, int pod) {
+    TpuTopology t = in.pods.get(pod).topology();
+    if (places.footprints.isEmpty()
+        || !(t.slicing() instanceof Slicing.TorusBoxes)
+        || t.cellCount() > MOST_SUMMED
+        || cells(places, 0, pod).length < FEW_CELLS) {
+      return NONE;
+    }
+    int[] units = unitAt(pod);
+    int[] placed = placedAt(pod);
+    double[] shares = new double[units.length];
+    for (int cell = 0; cell < shares.length; cell++) {
+      int u = units[cell];
+      if (placed[cell] != 0 || u == CLOSED) {
+        shares[cell] = TAKEN;
+      } else if (u != NOBODY && touch[u] == 0) {
+        shares[cell] = Math.floor(roughCost[u] / unitCells[u]);
+      }
+    }
+    return sums(places, pod, shares);
+  }
+
+  private static final double[] NONE = {};
+
+  /** The largest cost at the levels that count most, taken together. */
+  private static final double LARGEST = 1e11;
+
+  /** More than any cost; whole numbers, so that sums over this many cells are exact. */
+  private static final double TAKEN = 4e11;
+
+  private static final int MOST_SUMMED = 20_000;
+
+  private static int first(double[] costs) {
+    int at = -1;
+    for (int i = 0; i < costs.length; i++) {
+      at = costs[i] < TAKEN && (at < 0 || costs[i] < costs[at]) ? i : at;
+    }
+    return at;
+  }
+
+  /** What goes for a place, at the levels that count most, as one figure. */
+  private double rough(long[] cost, long[] own) {
+    double sum = 0;
+    for (int k = 0; k < roughWeight.length; k++) {
+      sum += roughWeight[k] * (cost[active[k]] - own[active[k]]);
+    }
+    return sum;
   }
 
   private static boolean isWorse(long[] a, long[] b) {
@@ -818,6 +929,38 @@ final class Displacement {
     return at;
   }
 
+  /**
+   * The places of a slice of a demand as ranges of cells; of one of whole cubes, the cubes.
+   *
+   * @return first cell and length of each; null if one is no range
+   */
+  int @Nullable [][] ranges(Demand demand, int choice, int pod) {
+    Places places = places(demand, choice, pod);
+    int[][] ranges = new int[places.footprints.size()][];
+    for (int i = 0; i < ranges.length; i++) {
+      List<int[]> runs = runs(cells(places, i, pod));
+      if (runs.size() != 1) {
+        return null;
+      }
+      ranges[i] = runs.get(0);
+    }
+    return ranges;
+  }
+
+  /** Runs of consecutive cells: first and length of each. */
+  static List<int[]> runs(int[] cells) {
+    int[] sorted = cells.clone();
+    Arrays.sort(sorted);
+    List<int[]> runs = new ArrayList<>(1);
+    for (int i = 0, from = 0; i < sorted.length; i++) {
+      if (i + 1 == sorted.length || sorted[i + 1] != sorted[i] + 1) {
+        runs.add(new int[] {sorted[from], i + 1 - from});
+        from = i + 1;
+      }
+    }
+    return runs;
+  }
+
   /** What is lost by level if a free request leaves. */
   long[] lost(Instance.Free free) {
     long[] lost = new long[n];
@@ -873,6 +1016,14 @@ final class Displacement {
     Shape tile = t.cellTile();
     Shape last = null;
     double[] windows = prices;
+    int[] origins = places.origins;
+    if (origins.length < sums.length) {
+      origins = new int[sums.length];
+      for (int i = 0; i < origins.length; i++) {
+        origins[i] = t.cellOf(((Footprint.Box) places.footprints.get(i)).origin());
+      }
+      places.origins = origins;
+    }
     for (int i = 0; i < sums.length; i++) {
       Footprint.Box box = (Footprint.Box) places.footprints.get(i);
       Shape e = box.extents();
@@ -885,7 +1036,7 @@ final class Displacement {
         windows = slide(windows, grid.y(), grid.x(), y);
         windows = slide(windows, grid.z(), grid.x() * grid.y(), z);
       }
-      sums[i] = windows[t.cellOf(box.origin())];
+      sums[i] = windows[origins[i]];
     }
     return sums;
   }

@@ -56,6 +56,7 @@ import java.util.Objects;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
@@ -108,7 +109,7 @@ final class SolveRun {
   private final Thread owner = Thread.currentThread();
   private final Asker asker;
   private Solution best;
-  private long[] values; // replaced, never changed
+  private volatile long[] values; // replaced, never changed; read by those that prove it
   private final Bounds.Bound[] proved;
   private final long[][] provedFor; // the values, of earlier levels, for which each bound holds
   private final Map<Integer, Opinion> opinions = new HashMap<>(); // by level
@@ -336,15 +337,22 @@ final class SolveRun {
         fast
             ? Long.MAX_VALUE
             : Math.max(50, (long) (budget.deadline().toMillis() * DISPLACEMENTS_PER_MILLI));
-    long share =
-        Math.min(stop.remainingNanos() / 10 * (planner.hasFormulations() ? 8 : 9), 3_000_000_000L);
+    long remaining = stop.remainingNanos();
+    boolean modelled =
+        planner.hasFormulations() && d.candidates() <= remaining / 5 / CANDIDATE_NANOS;
+    long share = Math.min(remaining / 100 * (modelled ? 80 : 97), 3_000_000_000L);
     Stop own = fast ? new Stop(stop.token(), System.nanoTime() + share) : stop;
     int level = firstOpen();
     boolean prices = level >= 0 && VictimPrices.applies(in, level);
     int extra = prices && fast ? planner.acquireWorkers(Math.min(1, budget.workers() - 1)) : 0;
-    long[] held = values;
+    AtomicBoolean news = new AtomicBoolean(); // of bounds
+    AtomicBoolean over = new AtomicBoolean();
+    BooleanSupplier end = () -> over.get() || own.getAsBoolean();
+    AtomicReference<@Nullable Solution> found = new AtomicReference<>();
     Thread beside =
-        new Thread(() -> prices(level, held, Integer.MAX_VALUE, own), "slicewright-prices");
+        new Thread(
+            () -> prices(level, Integer.MAX_VALUE, end, new Beside(news, found)),
+            "slicewright-prices");
     beside.setDaemon(true);
     if (extra > 0) {
       beside.start();
@@ -352,7 +360,14 @@ final class SolveRun {
     try {
       d.improve(
           rounds,
-          own,
+          () -> {
+            Solution other = found.getAndSet(null);
+            boolean ends = own.getAsBoolean();
+            if (!ends && other != null && offer(other)) {
+              tell();
+            }
+            return ends || news.getAndSet(false) && isDone();
+          },
           better -> {
             if (offer(better.realised())) {
               tell();
@@ -360,40 +375,116 @@ final class SolveRun {
           });
     } finally {
       if (extra > 0) {
+        over.set(true);
         join(beside);
         planner.releaseWorkers(extra);
+        offer(found.get());
       }
     }
     if (extra == 0 && prices) {
-      prices(level, values, (int) Math.min(PRICE_STEPS, rounds), stop);
+      prices(level, (int) Math.min(PRICE_STEPS, rounds), stop, null);
     }
     phase("displace", since, in.free.size());
     bound();
   }
 
-  /** Proves what it can of the values held, level by level, by prices on cells. */
-  private void prices(int from, long[] held, int steps, BooleanSupplier own) {
+  /** What a thread beside the search tells it: that there are new bounds, and better plans. */
+  private record Beside(AtomicBoolean news, AtomicReference<@Nullable Solution> found) {}
+
+  /**
+   * Proves what it can of the values held, level by level, by prices on cells. Where these can do
+   * no more it looks for better values itself.
+   *
+   * @param beside what is told while values may still become better; null if they are final
+   */
+  private void prices(int from, int steps, BooleanSupplier end, @Nullable Beside beside) {
     try {
+      Displacement places = new Displacement(in, false, budget.seed());
+      Displacement search = null; // of its own
+      VictimPrices climbing = null;
+      long[] held = {};
+      long[] tried = {-1}; // earlier values for which there are prices of the next level
+      boolean nested = false; // so that they are the best
+      int idle = 0;
+      long last = 0;
+      int level = from;
       int left = steps;
-      for (int l = from; l < held.length && left > 0 && VictimPrices.applies(in, l); l++) {
-        if (bounds.bound(l, held).value() == held[l]) {
-          continue;
+      while (left > 0 && !end.getAsBoolean()) {
+        if (held != values) {
+          held = values;
+          level = from;
         }
-        VictimPrices p = new VictimPrices(in, l, held, budget.seed());
-        long bound;
-        do {
-          int did = p.improve(Math.min(left, STEPS_A_TURN), own);
-          left -= Math.max(1, did);
-          bound = bounds.offer(l, p.certificate(), held);
-        } while (bound != held[l] && left > 0 && !own.getAsBoolean());
-        if (bound != held[l]) {
+        while (level < held.length && bounds.bound(level, held).value() == held[level]) {
+          level++;
+        }
+        boolean open = level < held.length && VictimPrices.applies(in, level);
+        boolean known = open && Arrays.equals(tried, Arrays.copyOf(held, level));
+        if (open && !known) {
+          tried = Arrays.copyOf(held, level);
+          TreePrices best = TreePrices.of(in, places, level, held);
+          nested = best != null;
+          if (best != null) {
+            best.solve(MOST_CUTS, end);
+            bounds.offer(level, best.certificate(), held);
+            tell(beside);
+            continue;
+          }
+          climbing = new VictimPrices(in, level, held, budget.seed());
+          idle = 0;
+        }
+        if (open && !nested && climbing != null) {
+          left -= Math.max(1, climbing.improve(Math.min(left, STEPS_A_TURN), end));
+          long bound = bounds.offer(level, climbing.certificate(), held);
+          idle = bound == last ? idle + 1 : 0;
+          last = bound;
+          if (idle == 0) {
+            tell(beside);
+          }
+          if (idle < MOST_IDLE || beside == null) {
+            continue;
+          }
+        } else if (beside == null) {
           return;
         }
+        if (search == null) {
+          search = new Displacement(in, false, budget.seed() + 1);
+          search.bold();
+          search.construct(end);
+        }
+        long[] than = held;
+        search.improve(
+            DISPLACEMENTS_A_TURN,
+            () -> end.getAsBoolean() || values != than,
+            better -> publish(better.realised(), beside));
       }
     } catch (ArithmeticException e) {
       // Figures too large for prices: no bound.
     }
   }
+
+  private static void tell(@Nullable Beside beside) {
+    if (beside != null) {
+      beside.news().set(true);
+    }
+  }
+
+  /** Hands a plan over if it is better than the one in hand. */
+  private void publish(@Nullable Solution solution, Beside beside) {
+    if (solution != null && Values.compare(in.levels, Values.of(in, solution), values) > 0) {
+      beside.found().set(solution);
+    }
+  }
+
+  /** Turns of prices without a better bound after which they alternate with a search. */
+  private static final int MOST_IDLE = 4;
+
+  private static final int DISPLACEMENTS_A_TURN = 40;
+
+  /** The least that a formulation needs for a candidate. */
+  private static final long CANDIDATE_NANOS = 4_000;
+
+  /** Cuts that the best prices may take: a few dozen do as a rule. */
+  private static final int MOST_CUTS = 2_000;
 
   /** Steps of prices after which it is seen what they prove. */
   private static final int STEPS_A_TURN = 25;
