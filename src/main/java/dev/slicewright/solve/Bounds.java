@@ -200,8 +200,8 @@ final class Bounds {
   /** Whether one slice is wanted and something may go for it. */
   private boolean mayEnumerate() {
     return !in.free.isEmpty()
-        && in.requests.size() == 1
-        && in.requests.get(0).slices() == 1
+        && in.demands.size() == 1
+        && in.demands.get(0).request().slices() == 1
         && (placesKnown || !stop.getAsBoolean());
   }
 

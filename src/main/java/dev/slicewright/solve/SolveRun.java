@@ -277,7 +277,26 @@ final class SolveRun {
         displacement = d; // the last goes on: what it counts on is sure
       }
     }
+    if (Compaction.applies(in)) {
+      compact();
+    }
     phase("displace", since, in.free.size());
+  }
+
+  /** Makes room for one slice, where those that run may move. */
+  private void compact() {
+    Compaction c = new Compaction(in, budget.seed());
+    if (best.placed().get(0) != null) {
+      c.known(values[in.level(Level.Kind.DISRUPTION, 0)]);
+    }
+    Thread t = new Thread(() -> c.worker(1).search(stop));
+    t.start();
+    c.worker(0).search(stop);
+    join(t);
+    Solution s = c.solution();
+    if (s != null) {
+      offer(s);
+    }
   }
 
   private boolean offer(@Nullable Solution solution) {
