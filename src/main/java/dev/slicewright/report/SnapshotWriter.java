@@ -670,6 +670,8 @@ final class SnapshotWriter {
       out.with("agreement", List.of(agreement.first(), agreement.second()));
     } else if (l.proof() instanceof Proof.Enumerated enumerated) {
       out.with("enumerated", enumerated.places());
+    } else if (l.proof() instanceof Proof.Searched searched) {
+      out.with("searched", searched.steps());
     }
     return out;
   }

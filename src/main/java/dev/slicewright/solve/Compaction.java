@@ -1,27 +1,22 @@
 package dev.slicewright.solve;
 
-import dev.slicewright.cost.Collectives;
 import dev.slicewright.fleet.RunningSlice;
-import dev.slicewright.plan.Level;
-import dev.slicewright.request.Interconnect;
-import dev.slicewright.request.RoomGoal;
-import dev.slicewright.request.Spread;
+import dev.slicewright.plan.RoomMoves;
+import dev.slicewright.plan.RoomMoves.Kind;
+import dev.slicewright.plan.RoomMoves.Place;
 import dev.slicewright.search.Assignment;
 import dev.slicewright.search.Demand;
-import dev.slicewright.search.PlacementSearch;
-import dev.slicewright.search.PodSpace;
-import dev.slicewright.search.Want;
+import dev.slicewright.topology.Axis;
 import dev.slicewright.topology.Chip;
 import dev.slicewright.topology.Footprint;
 import dev.slicewright.topology.Shape;
+import dev.slicewright.topology.Slicing;
 import dev.slicewright.topology.TpuTopology;
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.HashMap;
-import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.SplittableRandom;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
@@ -36,327 +31,61 @@ import org.jspecify.annotations.Nullable;
 final class Compaction {
 
   private static final int NOBODY = -1;
+  private static final int PLACE = -2;
 
-  /** Cells of listed positions that are kept, in all. */
-  private static final long MOST_CELLS = 8_000_000;
-
-  final Instance in;
+  private final Instance in;
+  private final RoomMoves moves;
   private final long seed;
-  private final int[] base; // first cell of each pod
   private final int cells;
-  private final int[] @Nullable [] near; // by cell: those that touch it, where boxes
-  final List<RunningSlice> slices = new ArrayList<>();
-  final int[] unitOf; // by slice: its free request
-  final int[] kindOf; // by slice
-  final int[][] cellsOf; // by slice
-  final int[] home; // by cell: the slice, or NOBODY
-  final long[] cost; // by unit
-  final int[][] members; // by unit
-  final List<Kind> kinds = new ArrayList<>();
-  final List<Place> places = new ArrayList<>(); // cheapest first
-  final boolean exact; // whether all ways of moving are known here
-  private long kept;
-  private boolean tooLarge;
+  private final int[] @Nullable [] near; // by cell: those that touch it, made when first asked
+  private final List<RunningSlice> slices;
+  private final int[] unitOf;
+  private final int[] kindOf;
+  private final int[][] cellsOf;
+  private final int[] home;
+  private final long[] cost;
+  private final List<Kind> kinds;
+  private final List<Place> places;
 
   private final AtomicLong best = new AtomicLong(Long.MAX_VALUE);
   private @Nullable Found found;
 
-  /** Slices that may take the same positions. */
-  static final class Kind {
-    final List<int[]> cells = new ArrayList<>();
-    final List<Footprint> footprints = new ArrayList<>();
-    final List<Integer> pods = new ArrayList<>();
-
-    int size() {
-      return cells.isEmpty() ? 0 : cells.get(0).length;
-    }
-  }
-
-  /** Where the slice for which there is to be room could go. */
-  static final class Place {
-    final int choice;
-    final int pod;
-    final Footprint footprint;
-    final int[] cells;
-    final int[] units; // on it
-    final long least; // what those cost
-    boolean tried;
-
-    Place(int choice, int pod, Footprint footprint, int[] cells, int[] units, long least) {
-      this.choice = choice;
-      this.pod = pod;
-      this.footprint = footprint;
-      this.cells = cells;
-      this.units = units;
-      this.least = least;
-    }
-  }
-
   /** A way to make room: where each slice goes, by slice; -1 if it stays. */
   private record Found(Place place, int[] at, long cost) {}
 
-  /** Whether a problem is of this kind. */
-  static boolean applies(Instance in) {
-    if (in.demands.size() != 1
-        || !in.isPhantom(0)
-        || in.demands.get(0).request().slices() != 1
-        || in.level(Level.Kind.DRAIN, 0) >= 0
-        || !Displacement.anyMayMove(in)) {
-      return false;
-    }
-    for (Level level : in.levels) {
-      if (level.kind() == Level.Kind.DRAIN) {
-        return false;
-      }
-    }
-    Demand demand = in.demands.get(0);
-    for (Demand.Choice choice : demand.choices()) {
-      for (int pod : choice.pods()) {
-        if (in.pods.get(pod).topology().cubesOf(choice.shape()) > 0) {
-          return false;
-        }
-      }
-    }
-    return true;
-  }
-
-  Compaction(Instance in, long seed) {
+  Compaction(Instance in, RoomMoves moves, long seed) {
     this.in = in;
+    this.moves = moves;
     this.seed = seed;
-    this.base = new int[in.pods.size()];
-    int n = 0;
-    for (int p = 0; p < base.length; p++) {
-      base[p] = n;
-      n = Math.addExact(n, in.pods.get(p).topology().cellCount());
-    }
-    this.cells = n;
-    this.home = new int[n];
-    Arrays.fill(home, NOBODY);
-    this.near = new int[n][];
-    int units = in.free.size();
-    this.cost = new long[units];
-    this.members = new int[units][];
-    List<Integer> unit = new ArrayList<>();
-    List<Integer> kind = new ArrayList<>();
-    List<int[]> own = new ArrayList<>();
-    Map<List<Object>, Integer> kindIndex = new LinkedHashMap<>();
-    Map<Integer, PodSpace> cleared = new HashMap<>();
-    boolean whole = in.broken.isEmpty();
-    for (int u = 0; u < units; u++) {
-      Instance.Free free = in.free.get(u);
-      cost[u] = Values.disruption(in, free);
-      boolean moves = free.permission().move() && in.keepsSpread(free);
-      members[u] = new int[moves ? free.slices().size() : 0];
-      for (int i = 0; i < free.slices().size(); i++) {
-        RunningSlice slice = free.slices().get(i);
-        int pod = in.podOf(slice.pod());
-        int[] at = cells(pod, slice.footprint());
-        int s = slices.size();
-        slices.add(slice);
-        unit.add(u);
-        own.add(at);
-        for (int cell : at) {
-          home[cell] = s;
-        }
-        boolean twisted =
-            free.request().interconnect() == Interconnect.TWISTED && slice.twist().isNone();
-        if (!moves || twisted) {
-          kind.add(NOBODY);
-          continue;
-        }
-        members[u][i] = s;
-        boolean alone =
-            free.slices().size() == 1
-                && free.request().gang().isEmpty()
-                && free.request().spread().kind() == Spread.Kind.ANY;
-        whole &=
-            alone
-                && !(slice.footprint() instanceof Footprint.Cubes)
-                && knowsAll(free, slice, pod);
-        kind.add(kind(free, slice, pod, alone, kindIndex, cleared));
-      }
-    }
-    this.unitOf = unit.stream().mapToInt(Integer::intValue).toArray();
-    this.kindOf = kind.stream().mapToInt(Integer::intValue).toArray();
-    this.cellsOf = own.toArray(new int[0][]);
-    listPlaces(cleared);
-    this.exact = whole && !tooLarge;
-  }
-
-  private int[] cells(int pod, Footprint footprint) {
-    int[] at = in.pods.get(pod).topology().cells(footprint);
-    if (base[pod] == 0) {
-      return at;
-    }
-    int[] out = at.clone();
-    for (int i = 0; i < out.length; i++) {
-      out[i] += base[pod];
-    }
-    return out;
-  }
-
-  /** Whether a slice can move in no other way than as it is, to the pods looked at here. */
-  private boolean knowsAll(Instance.Free free, RunningSlice slice, int home) {
-    int elsewhere = 0;
-    for (int p = 0; p < base.length; p++) {
-      if (!Instance.matches(free.request(), in.pods.get(p))) {
-        continue;
-      }
-      for (Shape shape : Collectives.shapeOptions(free.request(), in.pods.get(p).topology())) {
-        if (!in.pods.get(p).topology().isLegal(shape)) {
-          continue;
-        }
-        elsewhere += p == home ? 0 : 1;
-        if (!shape.sorted().equals(slice.shape().sorted())
-            || !free.request().mayTurn() && !shape.equals(slice.shape())) {
-          return false;
-        }
-      }
-    }
-    return elsewhere == 0 || Completion.pods(in, free, slice, home).size() == elsewhere + 1;
-  }
-
-  private int kind(
-      Instance.Free free,
-      RunningSlice slice,
-      int home,
-      boolean alone,
-      Map<List<Object>, Integer> index,
-      Map<Integer, PodSpace> cleared) {
-    if (slice.footprint() instanceof Footprint.Cubes) {
-      return NOBODY;
-    }
-    List<Object> key = new ArrayList<>();
-    for (int p : Completion.pods(in, free, slice, home)) {
-      if (p != home && !alone) {
-        continue;
-      }
-      PodSpace space = cleared.computeIfAbsent(p, in::cleared);
-      int want =
-          space.register(Want.of(free.request(), slice.shape(), in.pods.get(p), in.rules.now()));
-      if (want >= 0) {
-        key.add(List.of(p, want));
-      }
-    }
-    Integer known = index.get(key);
-    if (known != null) {
-      return known;
-    }
-    Kind kind = new Kind();
-    Seen seen = new Seen();
-    for (Object o : key) {
-      int pod = (Integer) ((List<?>) o).get(0);
-      int want = (Integer) ((List<?>) o).get(1);
-      cleared
-          .computeIfAbsent(pod, in::cleared)
-          .forEachCandidate(
-              want,
-              footprint -> {
-                int[] at = cells(pod, footprint);
-                kept += at.length;
-                if (kept > MOST_CELLS) {
-                  tooLarge = true;
-                } else if (seen.isNew(at)) {
-                  kind.cells.add(at);
-                  kind.footprints.add(footprint);
-                  kind.pods.add(pod);
-                }
-              });
-    }
-    index.put(key, kinds.size());
-    kinds.add(kind);
-    return kinds.size() - 1;
-  }
-
-  /** Sets of cells met before: a box round a whole axis has several origins. */
-  private static final class Seen {
-    private final Map<Long, List<int[]>> sets = new HashMap<>();
-
-    boolean isNew(int[] at) {
-      long hash = 0;
-      for (int cell : at) {
-        long x = (cell + 1) * 0x9E3779B97F4A7C15L;
-        x ^= x >>> 32;
-        hash += x * 0xD6E8FEB86659FD93L;
-      }
-      List<int[]> same = sets.computeIfAbsent(hash, k -> new ArrayList<>(1));
-      int[] sorted = same.isEmpty() ? at : sorted(at);
-      for (int[] other : same) {
-        if (Arrays.equals(sorted(other), sorted)) {
-          return false;
-        }
-      }
-      same.add(at);
-      return true;
-    }
-
-    private static int[] sorted(int[] at) {
-      int[] out = at.clone();
-      Arrays.sort(out);
-      return out;
-    }
-  }
-
-  private void listPlaces(Map<Integer, PodSpace> cleared) {
-    Demand demand = in.demands.get(0);
-    int[] stamp = new int[cost.length];
-    int[] mark = {0};
-    for (int c = 0; c < demand.choices().size(); c++) {
-      int choice = c;
-      for (int pod : demand.choices().get(c).pods()) {
-        PodSpace space = cleared.computeIfAbsent(pod, in::cleared);
-        int want =
-            space.register(
-                PlacementSearch.wantOf(
-                    demand, demand.choices().get(c), in.pods.get(pod), in.rules.now()));
-        Seen seen = new Seen();
-        space.forEachCandidate(
-            want,
-            footprint -> {
-              int[] at = cells(pod, footprint);
-              if (!seen.isNew(at)) {
-                return;
-              }
-              mark[0]++;
-              long least = 0;
-              int count = 0;
-              int[] on = new int[cost.length];
-              for (int cell : at) {
-                int s = home[cell];
-                if (s < 0) {
-                  continue;
-                }
-                if (kindOf[s] < 0) {
-                  return;
-                }
-                int u = unitOf[s];
-                if (stamp[u] != mark[0]) {
-                  stamp[u] = mark[0];
-                  least = Math.addExact(least, cost[u]);
-                  on[count++] = u;
-                }
-              }
-              places.add(
-                  new Place(choice, pod, footprint, at, Arrays.copyOf(on, count), least));
-            });
-      }
-    }
-    places.sort((a, b) -> Long.compare(a.least, b.least));
+    this.cells = moves.cells();
+    this.near = new int[cells][];
+    this.slices = moves.slices();
+    this.unitOf = moves.unitOf();
+    this.kindOf = moves.kindOf();
+    this.cellsOf = moves.cellsOf();
+    this.home = moves.home();
+    this.cost = moves.cost();
+    this.kinds = moves.kinds();
+    this.places = moves.places();
   }
 
   int[] near(int cell) {
     int[] out = near[cell];
     if (out == null) {
-      int pod = base.length - 1;
-      while (base[pod] > cell) {
+      int pod = in.pods.size() - 1;
+      while (moves.firstCell(pod) > cell) {
         pod--;
       }
       TpuTopology t = in.pods.get(pod).topology();
-      Chip at = t.originOfCell(cell - base[pod]);
+      Chip at = t.originOfCell(cell - moves.firstCell(pod));
       Shape grid = t.dims();
       Shape tile = t.cellTile();
       int[] list = new int[6];
       int n = 0;
+      if (!(t.slicing() instanceof Slicing.TorusBoxes)) {
+        near[cell] = new int[0];
+        return new int[0];
+      }
       int[] size = {grid.x(), grid.y(), grid.z()};
       int[] step = {tile.x(), tile.y(), tile.z()};
       int[] own = {at.x(), at.y(), at.z()};
@@ -365,12 +94,12 @@ final class Compaction {
           int[] to = own.clone();
           to[a] += sign * step[a];
           if (to[a] < 0 || to[a] >= size[a]) {
-            if (!t.wraps(dev.slicewright.topology.Axis.values()[a])) {
+            if (!t.wraps(Axis.values()[a])) {
               continue;
             }
             to[a] = Math.floorMod(to[a], size[a]);
           }
-          list[n++] = base[pod] + t.cellOf(new Chip(to[0], to[1], to[2]));
+          list[n++] = moves.firstCell(pod) + t.cellOf(new Chip(to[0], to[1], to[2]));
         }
       }
       out = Arrays.copyOf(list, n);
@@ -414,17 +143,17 @@ final class Compaction {
       Arrays.fill(lifted, 0);
       up.clear();
       sum = 0;
-      for (int cell : place.cells) {
+      for (int cell : place.cells()) {
         int s = occupant[cell];
         if (s >= 0) {
           lift(s);
         }
-        occupant[cell] = -2;
+        occupant[cell] = PLACE;
       }
     }
 
     private void lift(int s) {
-      int[] own = at[s] < 0 ? cellsOf[s] : kinds.get(kindOf[s]).cells.get(at[s]);
+      int[] own = at[s] < 0 ? cellsOf[s] : kinds.get(kindOf[s]).cells().get(at[s]);
       for (int cell : own) {
         if (occupant[cell] == s) {
           occupant[cell] = NOBODY;
@@ -474,10 +203,10 @@ final class Compaction {
       long slack = best.get() - sum;
       // A cell that a moved slice has to give up again costs about this.
       double perCell = (double) Math.max(1, best.get() == Long.MAX_VALUE ? sum : best.get()) / 400;
-      int size = kind.cells.size();
+      int size = kind.cells().size();
       int ties = 1;
       for (int i = 0; i < size; i++) {
-        int[] own = kind.cells.get(i);
+        int[] own = kind.cells().get(i);
         double price = 0;
         long real = 0;
         stamp++;
@@ -487,7 +216,7 @@ final class Compaction {
           if (t == NOBODY) {
             continue;
           }
-          if (t == -2 || kindOf[t] < 0) {
+          if (t == PLACE || kindOf[t] < 0) {
             ok = false;
             break;
           }
@@ -535,7 +264,7 @@ final class Compaction {
       if (choice < 0) {
         return false;
       }
-      int[] own = kind.cells.get(choice);
+      int[] own = kind.cells().get(choice);
       for (int cell : own) {
         int t = occupant[cell];
         if (t >= 0) {
@@ -567,11 +296,11 @@ final class Compaction {
     }
 
     /** Tries places, the cheapest most often, until told to stop. */
-    void search(BooleanSupplier stop) {
-      for (long round = 0; !stop.getAsBoolean(); round++) {
+    void search(long rounds, BooleanSupplier stop) {
+      for (long round = 0; round < rounds && !stop.getAsBoolean(); round++) {
         int open = 0;
         long limit = best.get();
-        while (open < places.size() && places.get(open).least < limit) {
+        while (open < places.size() && places.get(open).least() < limit) {
           open++;
         }
         if (open == 0) {
@@ -587,13 +316,50 @@ final class Compaction {
     }
   }
 
+  // ---------------------------------------------------------------- all ways
+
+  private final AtomicInteger next = new AtomicInteger();
+  private final AtomicInteger refuted = new AtomicInteger();
+  private final AtomicLong steps = new AtomicLong();
+  private final AtomicInteger gaveUp = new AtomicInteger();
+
+  /** Looks into all ways at one place after the other; several threads may at once. */
+  void exhaust(long most, BooleanSupplier stop) {
+    while (moves.isExact() && !stop.getAsBoolean()) {
+      int at = next.getAndIncrement();
+      if (at >= places.size() || places.get(at).least() >= best.get()) {
+        return;
+      }
+      Place place = places.get(at);
+      RoomMoves.Search search =
+          moves.search(place, most, best::get, stop, (to, sum) -> accept(place, to, sum));
+      boolean all = search.run();
+      steps.addAndGet(search.steps());
+      (all ? refuted : gaveUp).incrementAndGet();
+      if (!all) {
+        return;
+      }
+    }
+  }
+
+  /** Whether all ways were looked into, so that none is cheaper than the best. */
+  boolean isProved() {
+    int done = refuted.get();
+    return moves.isExact()
+        && best.get() < Long.MAX_VALUE
+        && gaveUp.get() == 0
+        && (done >= places.size() || places.get(done).least() >= best.get());
+  }
+
+  /** The steps that this took. */
+  long steps() {
+    return steps.get();
+  }
+
   private synchronized void accept(Place place, int[] at, long sum) {
     if (sum < best.get()) {
       best.set(sum);
       found = new Found(place, at, sum);
-      if (System.getProperty("trace") != null) {
-        System.err.println(System.nanoTime() / 1000000 % 100000 + " " + sum + " least " + place.least);
-      }
     }
   }
 
@@ -608,20 +374,18 @@ final class Compaction {
       return null;
     }
     List<@Nullable Assignment> placed = new ArrayList<>();
-    placed.add(
-        new Assignment(
-            f.place.choice, new int[] {f.place.pod}, List.of(f.place.footprint)));
+    placed.add(assignment(f.place));
     Solution out = Solution.of(placed);
     for (int s = 0; s < f.at.length; s++) {
       if (f.at[s] >= 0) {
         Kind kind = kinds.get(kindOf[s]);
         RunningSlice slice = slices.get(s);
-        Footprint to = kind.footprints.get(f.at[s]);
-        if (!same(kind.cells.get(f.at[s]), cellsOf[s])) {
+        Footprint to = kind.footprints().get(f.at[s]);
+        if (!same(kind.cells().get(f.at[s]), cellsOf[s])) {
           out.moved()
               .put(
                   slice.id(),
-                  new Solution.Target(kind.pods.get(f.at[s]), slice.shape(), to));
+                  new Solution.Target(kind.pods().get(f.at[s]), slice.shape(), to));
         }
       }
     }
@@ -629,6 +393,23 @@ final class Compaction {
   }
 
   private static boolean same(int[] a, int[] b) {
-    return Arrays.equals(Seen.sorted(a), Seen.sorted(b));
+    return Arrays.equals(sorted(a), sorted(b));
+  }
+
+  private static int[] sorted(int[] at) {
+    int[] out = at.clone();
+    Arrays.sort(out);
+    return out;
+  }
+
+  private Assignment assignment(Place place) {
+    List<Demand.Choice> choices = in.demands.get(0).choices();
+    for (int c = 0; c < choices.size(); c++) {
+      if (choices.get(c).shape().sorted().equals(place.shape().sorted())
+          && Arrays.stream(choices.get(c).pods()).anyMatch(p -> p == place.pod())) {
+        return new Assignment(c, new int[] {place.pod()}, List.of(place.footprint()));
+      }
+    }
+    throw new IllegalStateException("No choice of " + place.shape());
   }
 }

@@ -263,7 +263,7 @@ final class Completion {
     int home = in.podOf(slice.pod());
     Spot best = null;
     int bestPod = -1;
-    for (int p : pods(in, free, slice, home)) {
+    for (int p : pods(free, slice, home)) {
       PodSpace space = search.space(p);
       Spot spot =
           space.find(
@@ -439,7 +439,7 @@ final class Completion {
   /**
    * The pods to which a slice may go, its own first; other pods only where no tie speaks of them.
    */
-  static List<Integer> pods(Instance in, Instance.Free free, RunningSlice slice, int home) {
+  private List<Integer> pods(Instance.Free free, RunningSlice slice, int home) {
     List<Integer> found = new ArrayList<>();
     SliceRequest request = free.request();
     boolean elsewhere =
