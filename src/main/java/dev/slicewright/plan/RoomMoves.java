@@ -542,6 +542,11 @@ public final class RoomMoves {
     private final long[][][] shares = new long[kinds.size()][][];
     private final boolean[][] excluded = new boolean[kinds.size()][];
     private final List<int[]> down = new ArrayList<>(); // kind, position
+    private final int[][][] cellsAt = new int[kinds.size()][][];
+    private final int[][] current = new int[kinds.size()][]; // options left here
+    private final int[] counts = new int[kinds.size()];
+    private final List<Lists> levels = new ArrayList<>(); // by depth
+    private long[] least = new long[8];
     private final Set<Key> refuted = new HashSet<>();
     private long sum;
     private boolean over;
@@ -549,6 +554,22 @@ public final class RoomMoves {
     private long h2;
 
     private record Key(long a, long b) {}
+
+    /** What a depth keeps. */
+    private static final class Lists {
+      final int[][] list; // as it was above
+      final int[] count;
+      final int[][] kept;
+      int[] order = {};
+      long[] costs = {};
+
+      Lists(int kinds) {
+        this.list = new int[kinds][];
+        this.count = new int[kinds];
+        this.kept = new int[kinds][0];
+      }
+    }
+
 
     private Search(
         Place place, long most, LongSupplier limit, BooleanSupplier stop, Listener listener) {
@@ -669,117 +690,178 @@ public final class RoomMoves {
           }
         }
         options[k] = Arrays.copyOf(list, n);
+        cellsAt[k] = new int[n][];
+        current[k] = new int[n];
+        for (int i = 0; i < n; i++) {
+          cellsAt[k][i] = kind.cells().get(list[i]);
+          current[k][i] = i;
+        }
+        counts[k] = n;
         hits[k] = on;
         shares[k] = share;
         excluded[k] = new boolean[n];
       }
-      node();
+      node(0);
       return !over;
     }
 
-    private void node() {
+    private void node(int depth) {
       if (over || ++nodes > most || (nodes & 63) == 0 && stop.getAsBoolean()) {
         over = true;
         return;
       }
       long limit = limits.getAsLong();
+      if (sum >= limit) {
+        return;
+      }
+      if (depth == levels.size()) {
+        levels.add(new Lists(up.length));
+      }
+      Lists own = levels.get(depth);
       int chosen = -1;
-      double least = Double.POSITIVE_INFINITY;
-      long sumOfShares = 0;
-      boolean busy = false;
-      int[] chosenList = null;
-      long[] chosenCost = null;
+      double fewest = Double.POSITIVE_INFINITY;
+      long atLeast = 0;
+      boolean fits = true;
       for (int k = 0; k < up.length; k++) {
+        own.list[k] = current[k];
+        own.count[k] = counts[k];
+      }
+      for (int k = 0; fits && k < up.length; k++) {
         if (up[k] == 0) {
           continue;
         }
-        busy = true;
-        int[] list = options[k];
-        int n = 0;
-        int[] open = new int[list.length];
-        long[] costs = new long[list.length];
-        long minShare = Long.MAX_VALUE;
-        for (int i = 0; i < list.length; i++) {
-          if (excluded[k][i]) {
-            continue;
-          }
-          boolean ok = true;
-          for (int cell : kinds.get(k).cells().get(list[i])) {
-            if (taken[cell]) {
-              ok = false;
-              break;
-            }
-          }
-          if (!ok) {
-            continue;
-          }
-          long real = 0;
-          long share = 0;
-          int[] on = hits[k][i];
-          for (int j = 0; j < on.length; j++) {
-            if (!moved[on[j]]) {
-              real += cost[on[j]];
-              share += shares[k][i][j];
-            }
-          }
-          if (sum + real >= limit) {
-            continue;
-          }
-          minShare = Math.min(minShare, share);
-          open[n] = i;
-          costs[n++] = real;
-        }
-        if (n < up[k]) {
-          return;
-        }
-        sumOfShares += minShare * up[k];
+        atLeast += filter(k, own, limit - sum);
+        int n = counts[k];
+        fits = n >= up[k] && sum + atLeast < limit;
         double score = (double) n / up[k];
-        if (score < least) {
-          least = score;
+        if (score < fewest) {
+          fewest = score;
           chosen = k;
-          chosenList = Arrays.copyOf(open, n);
-          chosenCost = Arrays.copyOf(costs, n);
         }
       }
-      if (!busy) {
+      if (fits && chosen < 0) {
         found();
-        return;
+      } else if (fits && refuted.add(new Key(h1, h2))) {
+        branch(chosen, depth);
       }
-      if (sum + sumOfShares >= limit || chosenList == null || chosenCost == null) {
-        return;
+      for (int k = 0; k < up.length; k++) {
+        current[k] = own.list[k];
+        counts[k] = own.count[k];
       }
-      if (!refuted.add(key())) {
-        return;
+    }
+
+    /** Puts a slice of a kind down on each of its positions in turn. */
+    private void branch(int k, int depth) {
+      int n = counts[k];
+      Lists own = levels.get(depth);
+      if (own.order.length < n) {
+        own.order = new int[2 * n];
+        own.costs = new long[2 * n];
       }
-      int[] list = chosenList;
-      long[] costs = chosenCost;
-      Integer[] order = new Integer[list.length];
-      for (int i = 0; i < order.length; i++) {
-        order[i] = i;
-      }
-      Arrays.sort(order, (a, b) -> Long.compare(costs[a], costs[b]));
-      int done = 0;
-      for (int i : order) {
-        if (over || sum + costs[i] >= limits.getAsLong()) {
-          break;
+      int[] order = own.order;
+      long[] costs = own.costs;
+      for (int j = 0; j < n; j++) {
+        int i = current[k][j];
+        long real = real(k, i);
+        int to = j;
+        while (to > 0 && costs[to - 1] > real) {
+          costs[to] = costs[to - 1];
+          order[to] = order[to - 1];
+          to--;
         }
-        put(chosen, list[i]);
-        node();
-        takeBack(chosen, list[i]);
-        excluded[chosen][list[i]] = true;
+        costs[to] = real;
+        order[to] = i;
+      }
+      int done = 0;
+      while (done < n && !over && sum + costs[done] < limits.getAsLong()) {
+        put(k, order[done]);
+        node(depth + 1);
+        takeBack(k, order[done]);
+        excluded[k][order[done]] = true; // slices of one kind are alike
         done++;
       }
       for (int j = 0; j < done; j++) {
-        excluded[chosen][list[order[j]]] = false;
+        excluded[k][order[j]] = false;
       }
     }
 
-    private Key key() {
-      return new Key(h1, h2);
+    private long real(int k, int i) {
+      long real = 0;
+      for (int u : hits[k][i]) {
+        real += moved[u] ? 0 : cost[u];
+      }
+      return real;
+    }
+
+    /**
+     * Keeps the positions of a kind that are free and cost less than what is left; both only get
+     * fewer on the way down.
+     *
+     * @return what all slices of the kind that are up cost at least, in shares
+     */
+    private long filter(int k, Lists own, long left) {
+      int[] from = current[k];
+      int size = counts[k];
+      int[] to = own.kept[k];
+      if (to.length < size) {
+        to = new int[size];
+        own.kept[k] = to;
+      }
+      int n = 0;
+      int wanted = up[k];
+      int held = 0;
+      long sumOfLeast = 0;
+      for (int j = 0; j < size; j++) {
+        int i = from[j];
+        if (excluded[k][i]) {
+          continue;
+        }
+        boolean free = true;
+        for (int cell : cellsAt[k][i]) {
+          if (taken[cell]) {
+            free = false;
+            break;
+          }
+        }
+        if (!free) {
+          continue;
+        }
+        long real = 0;
+        long share = 0;
+        int[] on = hits[k][i];
+        for (int h = 0; h < on.length; h++) {
+          if (!moved[on[h]]) {
+            real += cost[on[h]];
+            share += shares[k][i][h];
+          }
+        }
+        if (real >= left) {
+          continue;
+        }
+        to[n++] = i;
+        if (held < wanted || share < least[held - 1]) {
+          // The so many least shares: positions of several slices differ.
+          int at = held < wanted ? held++ : held - 1;
+          if (held > least.length) {
+            least = Arrays.copyOf(least, 2 * held);
+          }
+          while (at > 0 && least[at - 1] > share) {
+            least[at] = least[at - 1];
+            at--;
+          }
+          least[at] = share;
+        }
+      }
+      for (int j = 0; j < held; j++) {
+        sumOfLeast += least[j];
+      }
+      current[k] = to;
+      counts[k] = n;
+      return sumOfLeast;
     }
 
     private void put(int k, int i) {
-      int[] own = kinds.get(k).cells().get(options[k][i]);
+      int[] own = cellsAt[k][i];
       for (int cell : own) {
         taken[cell] = true;
         h1 ^= mix(cell + 1);
@@ -811,7 +893,7 @@ public final class RoomMoves {
 
     private void takeBack(int k, int i) {
       int[] entry = down.remove(down.size() - 1);
-      for (int cell : kinds.get(k).cells().get(options[k][i])) {
+      for (int cell : cellsAt[k][i]) {
         taken[cell] = false;
         h1 ^= mix(cell + 1);
         h2 ^= mix(cell + 1_000_003);
