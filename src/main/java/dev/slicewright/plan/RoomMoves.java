@@ -13,6 +13,7 @@ import dev.slicewright.topology.Shape;
 import dev.slicewright.topology.TpuTopology;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
@@ -38,6 +39,15 @@ import org.jspecify.annotations.Nullable;
 public final class RoomMoves {
 
   private static final int NOBODY = -1;
+
+  /** Steps of prices, and after how many they have to promise something. */
+  private static final int STEPS = 120;
+
+  private static final int FEW_STEPS = 40;
+  private static final double PROMISE = 0.3;
+
+  /** Positions of a kind whose cells are counted. */
+  private static final int MOST_COVERED = 80;
 
   /** Cells of positions that are listed at most. */
   private static final long MOST_CELLS = 8_000_000;
@@ -547,6 +557,15 @@ public final class RoomMoves {
     private final int[] counts = new int[kinds.size()];
     private final List<Lists> levels = new ArrayList<>(); // by depth
     private long[] least = new long[8];
+    private final long[][] priceAt = new long[kinds.size()][]; // of each option
+    private final long[] unitPrice = new long[cost.length];
+    private final long[] penalty = new long[cost.length];
+    private int[] scarcest = {}; // kinds, those with the fewest positions first
+    private final int[] covered = new int[cells];
+    private int mark;
+    private long leastPrice; // of what was filtered last
+    private long freeSum; // prices of free cells
+    private long penaltySum; // of requests that have not moved
     private final Set<Key> refuted = new HashSet<>();
     private long sum;
     private boolean over;
@@ -701,8 +720,148 @@ public final class RoomMoves {
         shares[k] = share;
         excluded[k] = new boolean[n];
       }
+      Integer[] byCount = new Integer[up.length];
+      Arrays.setAll(byCount, k -> k);
+      Arrays.sort(byCount, Comparator.comparingInt(k -> counts[k]));
+      scarcest = Arrays.stream(byCount).mapToInt(k -> k).toArray();
+      price(limit);
       node(0);
       return !over;
+    }
+
+    /**
+     * Prices cells, by subgradient steps. A slice that is up pays at least for the cheapest
+     * position of its kind; of that goes what free cells are worth, and what those of a request
+     * that has not moved are worth beyond its cost and the cheapest position of its own slices. So
+     * the sum is a bound for any prices (weak duality of the linear program of positions).
+     */
+    private void price(long limit) {
+      double[] price = new double[cells];
+      double[] best = new double[cells];
+      double[] slope = new double[cells];
+      boolean[] may = new boolean[cost.length];
+      int[] kind = new int[cost.length];
+      boolean[] free = new boolean[cells];
+      for (int cell = 0; cell < cells; cell++) {
+        int s = home[cell];
+        free[cell] = !taken[cell] && (s < 0 || moved[unitOf[s]]);
+        if (s >= 0 && !moved[unitOf[s]] && kindOf[s] >= 0 && sum + cost[unitOf[s]] < limit) {
+          int u = unitOf[s];
+          may[u] = true;
+          kind[u] = kindOf[s];
+          price[cell] = (double) cost[u] / cellsOf[s].length;
+        }
+      }
+      double aim = limit - sum;
+      double bestSum = Double.NEGATIVE_INFINITY;
+      double step = 1;
+      int idle = 0;
+      double[] least = new double[up.length];
+      int[] cheapest = new int[up.length];
+      double[] count = new double[up.length];
+      double[] over = new double[cost.length];
+      boolean sane = limit < Long.MAX_VALUE / 4 / (cells + 1);
+      for (int round = 0; sane && round < STEPS && bestSum < aim; round++) {
+        if (round == FEW_STEPS && bestSum < PROMISE * aim) {
+          break;
+        }
+        double total = 0;
+        for (int k = 0; k < up.length; k++) {
+          count[k] = up[k];
+          least[k] = Double.POSITIVE_INFINITY;
+          int n = counts[k];
+          int from = n == 0 ? 0 : (int) (round * 7919L % n);
+          for (int j = 0; j < n; j++) {
+            int i = from + j < n ? from + j : from + j - n;
+            double p = 0;
+            for (int cell : cellsAt[k][i]) {
+              p += price[cell];
+              if (p >= least[k]) {
+                break;
+              }
+            }
+            if (p < least[k]) {
+              least[k] = p;
+              cheapest[k] = i;
+            }
+          }
+          total += up[k] == 0 ? 0 : up[k] * least[k];
+        }
+        Arrays.fill(over, 0);
+        for (int cell = 0; cell < cells; cell++) {
+          total -= free[cell] ? price[cell] : 0;
+          if (!free[cell] && home[cell] >= 0 && may[unitOf[home[cell]]]) {
+            over[unitOf[home[cell]]] += price[cell];
+          }
+        }
+        for (int u = 0; u < over.length; u++) {
+          if (may[u]) {
+            over[u] -= cost[u] + least[kind[u]];
+            if (over[u] > 0) {
+              total -= over[u];
+              count[kind[u]]++;
+            }
+          }
+        }
+        if (total > bestSum) {
+          bestSum = total;
+          System.arraycopy(price, 0, best, 0, cells);
+          idle = 0;
+        } else if (++idle >= 6) {
+          idle = 0;
+          step *= 0.7;
+        }
+        double square = 0;
+        for (int cell = 0; cell < cells; cell++) {
+          int u = home[cell] < 0 ? -1 : unitOf[home[cell]];
+          slope[cell] *= 0.6;
+          if (free[cell] || u >= 0 && may[u] && over[u] > 0) {
+            slope[cell] -= 0.4;
+          }
+        }
+        for (int k = 0; k < up.length; k++) {
+          for (int cell : count[k] > 0 && counts[k] > 0 ? cellsAt[k][cheapest[k]] : new int[0]) {
+            slope[cell] += 0.4 * count[k];
+          }
+        }
+        for (int cell = 0; cell < cells; cell++) {
+          square += price[cell] > 0 || slope[cell] > 0 ? slope[cell] * slope[cell] : 0;
+        }
+        if (square == 0) {
+          break;
+        }
+        double length = step * Math.max(1.05 * aim - total, 1e-3 * aim) / square;
+        for (int cell = 0; cell < cells; cell++) {
+          price[cell] = Math.min(limit, Math.max(0, price[cell] + length * slope[cell]));
+        }
+      }
+      long[] exactly = new long[cells];
+      for (int cell = 0; sane && cell < cells; cell++) {
+        exactly[cell] = (long) best[cell];
+        int s = home[cell];
+        if (free[cell]) {
+          freeSum += exactly[cell];
+        } else if (s >= 0 && may[unitOf[s]]) {
+          unitPrice[unitOf[s]] += exactly[cell];
+        }
+      }
+      long[] floor = new long[up.length];
+      for (int k = 0; k < up.length; k++) {
+        priceAt[k] = new long[counts[k]];
+        floor[k] = counts[k] == 0 ? limit : Long.MAX_VALUE;
+        for (int i = 0; i < counts[k]; i++) {
+          for (int cell : cellsAt[k][i]) {
+            priceAt[k][i] += exactly[cell];
+          }
+          floor[k] = Math.min(floor[k], priceAt[k][i]);
+        }
+      }
+      for (int u = 0; u < cost.length; u++) {
+        if (may[u]) {
+          penalty[u] = Math.max(0, unitPrice[u] - cost[u] - floor[kind[u]]);
+          penaltySum += penalty[u];
+        }
+      }
     }
 
     private void node(int depth) {
@@ -721,28 +880,33 @@ public final class RoomMoves {
       int chosen = -1;
       double fewest = Double.POSITIVE_INFINITY;
       long atLeast = 0;
+      long priced = -freeSum - penaltySum;
       boolean fits = true;
       for (int k = 0; k < up.length; k++) {
         own.list[k] = current[k];
         own.count[k] = counts[k];
       }
-      for (int k = 0; fits && k < up.length; k++) {
+      for (int at = 0; fits && at < scarcest.length; at++) {
+        int k = scarcest[at];
         if (up[k] == 0) {
           continue;
         }
         atLeast += filter(k, own, limit - sum);
         int n = counts[k];
         fits = n >= up[k] && sum + atLeast < limit;
+        fits = fits && covers(k);
+        priced += up[k] * leastPrice;
         double score = (double) n / up[k];
         if (score < fewest) {
           fewest = score;
           chosen = k;
         }
       }
+      fits &= sum + priced < limit;
       if (fits && chosen < 0) {
         found();
       } else if (fits && refuted.add(new Key(h1, h2))) {
-        branch(chosen, depth);
+        branch(chosen, depth, limit - sum - priced);
       }
       for (int k = 0; k < up.length; k++) {
         current[k] = own.list[k];
@@ -751,8 +915,14 @@ public final class RoomMoves {
     }
 
     /** Puts a slice of a kind down on each of its positions in turn. */
-    private void branch(int k, int depth) {
+    private void branch(int k, int depth, long slack) {
       int n = counts[k];
+      long dearest = Long.MAX_VALUE;
+      for (int j = 0; j < n; j++) {
+        dearest = Math.min(dearest, priceAt[k][current[k][j]]);
+      }
+      dearest += slack; // a position of this price makes the sum too much
+
       Lists own = levels.get(depth);
       if (own.order.length < n) {
         own.order = new int[2 * n];
@@ -760,10 +930,14 @@ public final class RoomMoves {
       }
       int[] order = own.order;
       long[] costs = own.costs;
+      int size = 0;
       for (int j = 0; j < n; j++) {
         int i = current[k][j];
+        if (priceAt[k][i] >= dearest) {
+          continue;
+        }
         long real = real(k, i);
-        int to = j;
+        int to = size++;
         while (to > 0 && costs[to - 1] > real) {
           costs[to] = costs[to - 1];
           order[to] = order[to - 1];
@@ -773,7 +947,7 @@ public final class RoomMoves {
         order[to] = i;
       }
       int done = 0;
-      while (done < n && !over && sum + costs[done] < limits.getAsLong()) {
+      while (done < size && !over && sum + costs[done] < limits.getAsLong()) {
         put(k, order[done]);
         node(depth + 1);
         takeBack(k, order[done]);
@@ -783,6 +957,27 @@ public final class RoomMoves {
       for (int j = 0; j < done; j++) {
         excluded[k][order[j]] = false;
       }
+    }
+
+    /** Whether the positions left of a kind have as many cells in all as its slices need. */
+    private boolean covers(int k) {
+      int n = counts[k];
+      if (up[k] < 2 || n > MOST_COVERED) {
+        return true;
+      }
+      int need = up[k] * cellsAt[k][current[k][0]].length;
+      mark++;
+      for (int j = 0; j < n; j++) {
+        for (int cell : cellsAt[k][current[k][j]]) {
+          if (covered[cell] != mark) {
+            covered[cell] = mark;
+            if (--need == 0) {
+              return true;
+            }
+          }
+        }
+      }
+      return false;
     }
 
     private long real(int k, int i) {
@@ -811,6 +1006,7 @@ public final class RoomMoves {
       int wanted = up[k];
       int held = 0;
       long sumOfLeast = 0;
+      leastPrice = Long.MAX_VALUE;
       for (int j = 0; j < size; j++) {
         int i = from[j];
         if (excluded[k][i]) {
@@ -839,6 +1035,7 @@ public final class RoomMoves {
           continue;
         }
         to[n++] = i;
+        leastPrice = Math.min(leastPrice, priceAt[k][i]);
         if (held < wanted || share < least[held - 1]) {
           // The so many least shares: positions of several slices differ.
           int at = held < wanted ? held++ : held - 1;
@@ -876,6 +1073,8 @@ public final class RoomMoves {
         if (!moved[u]) {
           moved[u] = true;
           sum += cost[u];
+          freeSum += unitPrice[u];
+          penaltySum -= penalty[u];
           fresh[n++] = u;
           h1 += mix(u + 5_000_003);
           h2 += mix(u + 7_000_017);
@@ -884,6 +1083,7 @@ public final class RoomMoves {
           }
         }
       }
+      freeSum -= priceAt[k][i];
       int[] entry = new int[n + 2];
       entry[0] = k;
       entry[1] = options[k][i];
@@ -898,6 +1098,7 @@ public final class RoomMoves {
         h1 ^= mix(cell + 1);
         h2 ^= mix(cell + 1_000_003);
       }
+      freeSum += priceAt[k][i];
       up[k]++;
       h1 -= mix(k + 2_000_003);
       h2 -= mix(k + 3_000_017);
@@ -905,6 +1106,8 @@ public final class RoomMoves {
         int u = entry[j];
         moved[u] = false;
         sum -= cost[u];
+        freeSum -= unitPrice[u];
+        penaltySum += penalty[u];
         h1 -= mix(u + 5_000_003);
         h2 -= mix(u + 7_000_017);
         for (int s : members[u]) {

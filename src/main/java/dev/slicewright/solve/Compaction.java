@@ -15,7 +15,9 @@ import dev.slicewright.topology.TpuTopology;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Map;
 import java.util.SplittableRandom;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.BooleanSupplier;
@@ -319,41 +321,56 @@ final class Compaction {
   // ---------------------------------------------------------------- all ways
 
   private final AtomicInteger next = new AtomicInteger();
-  private final AtomicInteger refuted = new AtomicInteger();
-  private final AtomicLong steps = new AtomicLong();
-  private final AtomicInteger gaveUp = new AtomicInteger();
+  private final Map<Integer, long[]> looked = new ConcurrentHashMap<>(); // limit, steps
 
   /** Looks into all ways at one place after the other; several threads may at once. */
   void exhaust(long most, BooleanSupplier stop) {
-    while (moves.isExact() && !stop.getAsBoolean()) {
+    while (moves.isExact() && best.get() < Long.MAX_VALUE) {
       int at = next.getAndIncrement();
-      if (at >= places.size() || places.get(at).least() >= best.get()) {
-        return;
-      }
-      Place place = places.get(at);
-      RoomMoves.Search search =
-          moves.search(place, most, best::get, stop, (to, sum) -> accept(place, to, sum));
-      boolean all = search.run();
-      steps.addAndGet(search.steps());
-      (all ? refuted : gaveUp).incrementAndGet();
-      if (!all) {
+      if (at >= places.size()
+          || places.get(at).least() >= best.get()
+          || !look(at, most, stop)) {
         return;
       }
     }
   }
 
-  /** Whether all ways were looked into, so that none is cheaper than the best. */
-  boolean isProved() {
-    int done = refuted.get();
-    return moves.isExact()
-        && best.get() < Long.MAX_VALUE
-        && gaveUp.get() == 0
-        && (done >= places.size() || places.get(done).least() >= best.get());
+  private boolean look(int at, long most, BooleanSupplier stop) {
+    Place place = places.get(at);
+    long limit = best.get();
+    RoomMoves.Search search =
+        moves.search(place, most, best::get, stop, (to, sum) -> accept(place, to, sum));
+    boolean all = !stop.getAsBoolean() && search.run();
+    if (all) {
+      looked.put(at, new long[] {limit, search.steps()});
+    }
+    return all;
   }
 
-  /** The steps that this took. */
+  /**
+   * Whether all ways were looked into, so that none is cheaper than the best. What was looked into
+   * with another limit is so again, for the verifier does it with the last one.
+   */
+  boolean isProved(long most, BooleanSupplier stop) {
+    if (!moves.isExact() || best.get() == Long.MAX_VALUE) {
+      return false;
+    }
+    for (int at = 0; at < places.size() && places.get(at).least() < best.get(); at++) {
+      long[] known = looked.get(at);
+      if (known == null || known[0] != best.get() && !look(at, most, stop)) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  /** The steps that a proof takes. */
   long steps() {
-    return steps.get();
+    long sum = 0;
+    for (int at = 0; at < places.size() && places.get(at).least() < best.get(); at++) {
+      sum += looked.getOrDefault(at, new long[2])[1];
+    }
+    return sum;
   }
 
   private synchronized void accept(Place place, int[] at, long sum) {

@@ -287,7 +287,10 @@ final class SolveRun {
     int level = in.level(Level.Kind.DISRUPTION, 0);
     boolean single = in.demands.size() == 1 && in.demands.get(0).request().slices() == 1;
     RoomMoves moves =
-        in.requests.isEmpty() && single && Displacement.anyMayMove(in) ? bounds.roomMoves() : null;
+        in.requests.isEmpty()
+                && single
+                && in.rules.disruption().slices() > 0
+                && Displacement.anyMayMove(in) ? bounds.roomMoves() : null;
     if (moves == null || moves.places().isEmpty() || stop.getAsBoolean()) {
       return;
     }
@@ -300,9 +303,9 @@ final class SolveRun {
     int extra = fast ? planner.acquireWorkers(Math.min(1, budget.workers() - 1)) : 0;
     long now = System.nanoTime();
     long left = Math.max(0, stop.remainingNanos());
-    Stop first = new Stop(stop.token(), now + left / (fast ? 6 : 2));
+    Stop first = new Stop(stop.token(), now + left / (fast ? 5 : 2));
     // The verifier searches as long again.
-    Stop second = new Stop(stop.token(), now + left / 10 * 6);
+    Stop second = new Stop(stop.token(), now + left / 100 * 57);
     long rounds = fast ? Long.MAX_VALUE : Math.max(50, budget.deadline().toMillis() / 2);
     AtomicReference<@Nullable Throwable> failure = new AtomicReference<>();
     Runnable work =
@@ -333,6 +336,7 @@ final class SolveRun {
         planner.releaseWorkers(extra);
       }
     }
+    boolean proved = failure.get() == null && c.isProved(stepsOfAll(), second);
     long took = System.nanoTime() - now;
     Throwable failed = failure.get();
     if (failed != null) {
@@ -342,7 +346,7 @@ final class SolveRun {
     if (solution != null) {
       offer(solution);
     }
-    if (failed == null && c.isProved()) {
+    if (proved) {
       bounds.offer(
           level, new Bounds.Bound(c.best(), new Proof.Searched(c.steps())), values, took);
     }
