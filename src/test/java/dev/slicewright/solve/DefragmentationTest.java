@@ -20,12 +20,13 @@ import dev.slicewright.request.PlanningRules;
 import dev.slicewright.request.PlanningRules.DisruptionBudget;
 import dev.slicewright.request.RoomGoal;
 import dev.slicewright.request.SliceRequest;
-import dev.slicewright.testing.RandomFleets;
 import dev.slicewright.testing.RandomFleets.Instance;
 import dev.slicewright.testing.RolloutChecks;
 import dev.slicewright.topology.Chip;
 import dev.slicewright.topology.CubeId;
 import dev.slicewright.topology.Footprint;
+import dev.slicewright.topology.PartitionForest;
+import dev.slicewright.topology.PartitionId;
 import dev.slicewright.topology.Shape;
 import dev.slicewright.topology.TpuTopology;
 import java.time.Duration;
@@ -42,7 +43,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** Room made by moves. */
 class DefragmentationTest {
 
-  private static final java.time.Instant NOW = java.time.Instant.parse("2026-11-30T12:00:00Z");
+  private static final Instant NOW = Instant.parse("2026-11-30T12:00:00Z");
   private static final SolveBudget BUDGET = SolveBudget.within(Duration.ofSeconds(2));
   private static final PlanningRules MOVABLE =
       PlanningRules.builder().now(NOW).permitByDefault(Permission.MOVABLE).build();
@@ -96,7 +97,7 @@ class DefragmentationTest {
     assertThat(
             PlanVerifier.verify(fleet, List.of(), d.rules(), CostTerms.DEFAULT, d.plan()))
         .isEmpty();
-    RolloutChecks.check(Rollout.of(fleet, List.of(), d.rules(), d.plan()), seed);
+    RolloutChecks.check(Rollout.of(fleet, d.plan()), seed);
   }
 
   private static LevelScore lost(Plan plan) {
@@ -262,9 +263,9 @@ class DefragmentationTest {
     Fleet fleet = quarters();
     for (DisruptionBudget none :
         List.of(
-            new DisruptionBudget(0, Long.MAX_VALUE, Integer.MAX_VALUE),
-            new DisruptionBudget(Integer.MAX_VALUE, 0, Integer.MAX_VALUE),
-            new DisruptionBudget(Integer.MAX_VALUE, Long.MAX_VALUE, 0))) {
+            new DisruptionBudget(0, Long.MAX_VALUE, Long.MAX_VALUE),
+            new DisruptionBudget(Long.MAX_VALUE, 0, Long.MAX_VALUE),
+            new DisruptionBudget(Long.MAX_VALUE, Long.MAX_VALUE, 0))) {
       Defragmentation d =
           planner.defragment(
               fleet,
@@ -301,26 +302,31 @@ class DefragmentationTest {
 
   @Test
   void smallSlicesGoToFewCubes() {
-    TpuTopology t = TpuTopology.of("v5p", 8, 8, 4);
+    TpuTopology t = TpuTopology.v4();
+    PartitionForest forest = t.partitions().orElseThrow();
     Fleet.Builder fleet = Fleet.builder().pod("pod", t);
-    int n = 0;
     for (int cube = 0; cube < t.cubeCount(); cube++) {
-      Footprint first =
-          new Footprint.Partition(t.partitions().orElseThrow().ofShape(Shape.of(2, 2, 1)).get(16 * cube));
-      SliceRequest request = SliceRequest.builder("small-" + n++).shape("2x2x1").build();
+      int cell = t.cells(new Footprint.Cubes(List.of(new CubeId(cube))))[0];
+      PartitionId first =
+          forest.ofShape(Shape.of(2, 2, 1)).stream()
+              .filter(id -> forest.firstCell(id) == cell)
+              .findFirst()
+              .orElseThrow();
+      SliceRequest request = SliceRequest.builder("small-" + cube).shape("2x2x1").build();
       fleet.running(
-          RunningSlice.builder(request, 0, "pod", Shape.of(2, 2, 1), first)
-              .startedAt(NOW.minusSeconds(600 * (cube + 1)))
+          RunningSlice.builder(
+                  request, 0, "pod", Shape.of(2, 2, 1), new Footprint.Partition(first))
+              .startedAt(NOW.minusSeconds(600L * (cube + 1)))
+              .restartTime(Duration.ofSeconds(60))
               .build());
     }
     Fleet before = fleet.build();
-    RoomGoal cubes =
-        new RoomGoal(SliceRequest.builder("room").shape("4x4x12").build(), 1, 0);
-    Defragmentation d = planner.defragment(before, List.of(cubes), MOVABLE, BUDGET);
+    Defragmentation d = planner.defragment(before, List.of(goal("4x4x12")), MOVABLE, BUDGET);
     check(before, d, 6);
     assertThat(d.gained()).isEqualTo(192);
-    assertThat(d.slices()).isEqualTo(3); // those of three cubes go to the fourth
-    assertThat(d.chipSeconds()).isEqualTo(4 * (1_200 + 1_800 + 2_400 + 0) - 4 * 600 * 3 + 4 * 600 * 3);
+    assertThat(d.slices()).isEqualTo(3); // the youngest of three cubes go to others
+    assertThat(d.chipSeconds()).isEqualTo(4 * (600 + 1_200 + 1_800 + 3 * 60));
+    assertThat(lost(d.plan()).isProved()).isTrue();
   }
 
   @Test
