@@ -2,6 +2,7 @@ package dev.slicewright.plan;
 
 import java.util.List;
 import java.util.OptionalLong;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Computes the bounds that prices prove, for many certificates of one problem: what they have in
@@ -68,4 +69,22 @@ public sealed interface BoundChecker permits CertificateChecker {
    * @return 0 or more; 0 where it says nothing
    */
   long places();
+
+  /**
+   * The ways to make room for one slice by moving what runs.
+   *
+   * @return null where something else is wanted, or there are too many
+   */
+  @Nullable RoomMoves roomMoves();
+
+  /**
+   * The bound of a level from {@link Proof.Searched}: whether no way to make room costs less.
+   *
+   * @param level the level's index
+   * @param values a plan's values by level, at least those of the levels before it
+   * @param claim the bound to be proved
+   * @param steps the most steps that the search may take
+   * @return the claim; empty where it is refuted, or takes more steps, or searching says nothing
+   */
+  OptionalLong searchedBound(int level, long[] values, long claim, long steps);
 }

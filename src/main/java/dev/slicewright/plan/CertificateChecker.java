@@ -316,19 +316,50 @@ final class CertificateChecker implements BoundChecker {
               cost,
               standing,
               levels,
-              new PlaceEnumeration.Rooms() {
-                @Override
-                public Room of(int pod) {
-                  return room(pod);
-                }
-
-                @Override
-                public List<Shape> options(SliceRequest request, TpuTopology topology) {
-                  return CertificateChecker.this.options(request, topology);
-                }
-              });
+              roomsHere());
     }
     return enumeration;
+  }
+
+  private PlaceEnumeration.Rooms roomsHere() {
+    return new PlaceEnumeration.Rooms() {
+      @Override
+      public Room of(int pod) {
+        return room(pod);
+      }
+
+      @Override
+      public List<Shape> options(SliceRequest request, TpuTopology topology) {
+        return CertificateChecker.this.options(request, topology);
+      }
+    };
+  }
+
+  private boolean listed;
+  private @Nullable RoomMoves roomMoves; // made when first asked
+
+  @Override
+  public @Nullable RoomMoves roomMoves() {
+    if (!listed) {
+      listed = true;
+      roomMoves = RoomMoves.of(cordoned, requests, rules, standing, levels, roomsHere());
+    }
+    return roomMoves;
+  }
+
+  @Override
+  public OptionalLong searchedBound(int level, long[] values, long claim, long steps) {
+    Objects.checkIndex(level, levels.size());
+    RoomMoves moves = roomMoves();
+    if (moves == null || levels.get(level).kind() != Level.Kind.DISRUPTION) {
+      return OptionalLong.empty();
+    }
+    for (int l = 0; l < level; l++) {
+      if (values[l] != trivial[l]) {
+        return OptionalLong.empty(); // something leaves, or there is no room
+      }
+    }
+    return moves.refutes(claim, steps) ? OptionalLong.of(claim) : OptionalLong.empty();
   }
 
   @Override

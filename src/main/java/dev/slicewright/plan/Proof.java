@@ -81,6 +81,25 @@ public sealed interface Proof {
   }
 
   /**
+   * A search of all ways to make room for one slice by moving what runs: none costs less. {@link
+   * PlanVerifier} searches anew. Immutable, safe to share.
+   *
+   * @param steps the steps that it took; the verifier gives up after as many and {@value #SPARE}
+   */
+  record Searched(long steps) implements Proof {
+    /** The most steps of a proof that is taken. */
+    public static final long MOST = 1L << 32;
+
+    /** Steps that the verifier takes beyond those given. */
+    public static final long SPARE = 1_000;
+
+    @Override
+    public String toString() {
+      return "search of all ways in " + steps + (steps == 1 ? " step" : " steps");
+    }
+  }
+
+  /**
    * Two differently configured solves that agree; attested by whoever made the plan, and nothing
    * that {@link PlanVerifier} could recompute. Immutable, safe to share.
    *

@@ -923,6 +923,22 @@ final class Verification {
         } catch (ArithmeticException e) {
           bad(path + ".proof", "the sums over a place overflow a long");
         }
+      } else if (level.proof() instanceof Proof.Searched searched) {
+        try {
+          if (checker == null) {
+            checker =
+                new CertificateChecker(fleet, requests, cost, standing, levels, () -> false);
+          }
+          long most = searched.steps() + Proof.Searched.SPARE;
+          OptionalLong proved = checker.searchedBound(i, values, level.bound(), most);
+          if (searched.steps() < 0 || searched.steps() > Proof.Searched.MOST || proved.isEmpty()) {
+            bad(
+                path + ".proof",
+                "searching all ways does not prove " + level.bound() + " in " + most + " steps");
+          }
+        } catch (ArithmeticException e) {
+          bad(path + ".proof", "the sums over a place overflow a long");
+        }
       } else {
         BranchTree tree =
             level.proof() instanceof Proof.Branched branched

@@ -1145,6 +1145,14 @@ final class SnapshotReader {
         problems.add(in.at("enumerated"), "expected no other proof beside it");
       }
     }
+    if (in.has("searched")) {
+      long steps = in.whole("searched", 0, Proof.Searched.MOST);
+      if (proof instanceof Proof.Trivial) {
+        proof = new Proof.Searched(steps);
+      } else {
+        problems.add(in.at("searched"), "expected no other proof beside it");
+      }
+    }
     in.end();
     return kind == null
         ? null

@@ -677,6 +677,8 @@ final class SnapshotWriter {
       out.with("counted", true);
     } else if (l.proof() instanceof Proof.Enumerated enumerated) {
       out.with("enumerated", enumerated.places());
+    } else if (l.proof() instanceof Proof.Searched searched) {
+      out.with("searched", searched.steps());
     }
     return out;
   }

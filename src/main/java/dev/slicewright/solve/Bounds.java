@@ -10,6 +10,7 @@ import dev.slicewright.plan.CountedRepairs;
 import dev.slicewright.plan.Level;
 import dev.slicewright.plan.ObjectiveLevels;
 import dev.slicewright.plan.PlanVerifier;
+import dev.slicewright.plan.RoomMoves;
 import dev.slicewright.plan.Proof;
 import dev.slicewright.search.Demand;
 import dev.slicewright.search.Demand.Choice;
@@ -132,7 +133,7 @@ final class Bounds {
 
   /** About how long the verifier will take to check one certificate of each level. */
   synchronized long verifyNanos() {
-    return checkerNanos + placesNanos + slowestNanos + countNanos;
+    return checkerNanos + placesNanos + movesNanos + slowestNanos + countNanos;
   }
 
   private void took(Known k, long nanos, long treeNanos) {
@@ -233,6 +234,38 @@ final class Bounds {
     return out;
   }
 
+  /** The ways to make room by moves; null where something else is wanted, or there is no time. */
+  synchronized @Nullable RoomMoves roomMoves() {
+    if (stop.getAsBoolean()) {
+      return null;
+    }
+    long since = System.nanoTime();
+    try {
+      return checker().roomMoves();
+    } catch (ArithmeticException e) {
+      return null;
+    } finally {
+      movesNanos = Math.max(movesNanos, System.nanoTime() - since);
+    }
+  }
+
+  /**
+   * Takes what a search of all ways has proved.
+   *
+   * @param l its level
+   * @param proved the bound
+   * @param values the values held at earlier levels, and this level's own value
+   * @param nanos how long it may take the verifier
+   */
+  synchronized void offer(int l, Bound proved, long[] values, long nanos) {
+    if (isBetter(l, proved, bound(l, values))) {
+      Known k = Objects.requireNonNull(known.get(l));
+      k.best = proved;
+      movesNanos += nanos;
+    }
+  }
+
+  private long movesNanos;
   private boolean placesKnown;
   private long placesNanos;
 

@@ -381,6 +381,47 @@ public final class SlicePlanner {
     return LargestRun.of(fleet, like, rules);
   }
 
+  /**
+   * Moves what runs so that there is room for more, as far as it is worth it.
+   *
+   * <p>The answer is a plan of rules with these room goals: what the rules pin stays, and their
+   * disruption budget binds. Room that is there already costs nothing. At most a third of the time
+   * goes into finding out what fits as the fleet is.
+   *
+   * @param fleet the present fleet
+   * @param goals what to make room for, one or more, besides the goals of the rules
+   * @param rules permissions, disruption budget, quotas, and the time
+   * @param budget how long it may take
+   * @return the plan, what it gains and what it costs; an empty plan with the reason where nothing
+   *     is gained
+   * @throws InvalidInputException listing every problem of the input
+   */
+  public Defragmentation defragment(
+      Fleet fleet, List<RoomGoal> goals, PlanningRules rules, SolveBudget budget) {
+    return defragment(fleet, goals, rules, budget, 0);
+  }
+
+  /**
+   * The same, if each chip-hour that is lost gains enough.
+   *
+   * @param fleet the present fleet
+   * @param goals what to make room for, one or more, besides the goals of the rules
+   * @param rules permissions, disruption budget, quotas, and the time
+   * @param budget how long it may take
+   * @param leastPerChipHour the least that a chip-hour lost has to gain, in chips or the goals'
+   *     weights, 0 or more; below that nothing is worth moving
+   * @return the plan, what it gains and what it costs
+   * @throws InvalidInputException listing every problem of the input
+   */
+  public Defragmentation defragment(
+      Fleet fleet,
+      List<RoomGoal> goals,
+      PlanningRules rules,
+      SolveBudget budget,
+      double leastPerChipHour) {
+    return DefragmentationRun.of(this, fleet, goals, rules, budget, leastPerChipHour);
+  }
+
   /** The same planner with search and bounds alone, on its caller's thread. */
   SlicePlanner withoutFormulations() {
     Builder b = builder().formulations(List.of()).cost(cost).maxWorkers(1);

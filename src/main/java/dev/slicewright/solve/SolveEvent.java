@@ -236,6 +236,9 @@ final class SolveEvent extends Event implements Profiling.Recording {
     if (proof instanceof Proof.Enumerated) {
       return "enumeration";
     }
+    if (proof instanceof Proof.Searched) {
+      return "search";
+    }
     return proof instanceof Proof.Agreement ? "agreement" : "certificate";
   }
 

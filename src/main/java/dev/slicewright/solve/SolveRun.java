@@ -26,6 +26,7 @@ import dev.slicewright.plan.PlanVerifier;
 import dev.slicewright.plan.Proof;
 import dev.slicewright.plan.Reason;
 import dev.slicewright.plan.RequestPlacement;
+import dev.slicewright.plan.RoomMoves;
 import dev.slicewright.plan.Score;
 import dev.slicewright.plan.Score.LevelScore;
 import dev.slicewright.plan.Staying;
@@ -298,6 +299,7 @@ final class SolveRun {
         displacement = d; // the last goes on: what it counts on is sure
       }
     }
+    compact();
     phase("displace", since, in.free.size());
   }
 
@@ -312,6 +314,82 @@ final class SolveRun {
       }
     }
     return true;
+  }
+
+  /** Makes room for one slice by moving what runs: at first by chance, then by all ways. */
+  private void compact() {
+    int level = in.level(Level.Kind.DISRUPTION, 0);
+    boolean single = in.demands.size() == 1 && in.demands.get(0).request().slices() == 1;
+    RoomMoves moves =
+        in.requests.isEmpty()
+                && single
+                && in.rules.disruption().slices() > 0
+                && Displacement.anyMayMove(in) ? bounds.roomMoves() : null;
+    if (moves == null || moves.places().isEmpty() || stop.getAsBoolean()) {
+      return;
+    }
+    Compaction c = new Compaction(in, moves, budget.seed());
+    boolean room = best.placed().get(0) != null && best.evicted().isEmpty();
+    if (room) {
+      c.known(values[level]);
+    }
+    boolean fast = budget.mode() == SolveBudget.Mode.FAST;
+    int extra = fast ? planner.acquireWorkers(Math.min(1, budget.workers() - 1)) : 0;
+    long now = System.nanoTime();
+    long left = Math.max(0, stop.remainingNanos());
+    Stop first = new Stop(stop.token(), now + left / (fast ? 5 : 2));
+    // The verifier searches as long again.
+    Stop second = new Stop(stop.token(), now + left / 100 * 57);
+    long rounds = fast ? Long.MAX_VALUE : Math.max(50, budget.deadline().toMillis() / 2);
+    AtomicReference<@Nullable Throwable> failure = new AtomicReference<>();
+    Runnable work =
+        () -> {
+          c.worker(1).search(rounds, first);
+          c.exhaust(stepsOfAll(), second);
+        };
+    Thread other =
+        new Thread(
+            () -> {
+              try {
+                work.run();
+              } catch (RuntimeException | Error e) {
+                failure.set(e);
+              }
+            },
+            "slicewright-moves");
+    other.setDaemon(true);
+    if (extra > 0) {
+      other.start();
+    }
+    try {
+      c.worker(0).search(rounds, first);
+      c.exhaust(stepsOfAll(), second);
+    } finally {
+      if (extra > 0) {
+        join(other);
+        planner.releaseWorkers(extra);
+      }
+    }
+    boolean proved = failure.get() == null && c.isProved(stepsOfAll(), second);
+    long took = System.nanoTime() - now;
+    Throwable failed = failure.get();
+    if (failed != null) {
+      note("A thread that searched for moves failed (" + failed + "); please report it.");
+    }
+    Solution solution = c.solution();
+    if (solution != null) {
+      offer(solution);
+    }
+    if (proved) {
+      bounds.offer(
+          level, new Bounds.Bound(c.best(), new Proof.Searched(c.steps())), values, took);
+    }
+  }
+
+  private long stepsOfAll() {
+    return budget.mode() == SolveBudget.Mode.FAST
+        ? Long.MAX_VALUE
+        : 20 * Math.max(50, budget.deadline().toMillis());
   }
 
   private boolean offer(@Nullable Solution solution) {
