@@ -49,8 +49,7 @@ public final class DefragBench {
     for (RunningSlice slice : churned.running()) {
       long age = 60 + random.nextInt(3 * 86_400);
       RunningSlice.Builder b =
-          RunningSlice.builder(
-                  slice.request(), 0, slice.pod(), slice.shape(), slice.footprint())
+          RunningSlice.builder(slice.request(), 0, slice.pod(), slice.shape(), slice.footprint())
               .startedAt(NOW.minusSeconds(age))
               .restartTime(Duration.ofSeconds(60 + random.nextInt(840)));
       if (random.nextInt(3) > 0) {

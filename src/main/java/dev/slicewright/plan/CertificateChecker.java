@@ -309,14 +309,7 @@ final class CertificateChecker implements BoundChecker {
     if (!enumerated) {
       enumerated = true;
       enumeration =
-          PlaceEnumeration.of(
-              cordoned,
-              requests,
-              rules,
-              cost,
-              standing,
-              levels,
-              roomsHere());
+          PlaceEnumeration.of(cordoned, requests, rules, cost, standing, levels, roomsHere());
     }
     return enumeration;
   }

@@ -24,17 +24,17 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * All ways to make room for one slice by moving what runs. Immutable, safe to share. Its arrays must
- * not be changed.
+ * All ways to make room for one slice by moving what runs. Immutable, safe to share. Its arrays
+ * must not be changed.
  *
  * <p>Cells are numbered over all pods. A place costs at least what the requests on it cost. {@link
  * Search} goes through all ways that cost less than a limit: it takes up what stands on the place,
  * puts down the kind of slice with the fewest positions left on each of them in turn, takes up what
  * stands there as well, at its cost, and so on. A state is left when the sum, with the shares of
- * what the cheapest positions of all that is up still cost, reaches the limit; when a kind has fewer
- * positions than slices; and when the same cells, slices up and requests moved have been looked into
- * before. Rules that are not looked at (quotas, the disruption budget, spread) could only make plans
- * worse, so that no way below a limit means that the limit is a bound.
+ * what the cheapest positions of all that is up still cost, reaches the limit; when a kind has
+ * fewer positions than slices; and when the same cells, slices up and requests moved have been
+ * looked into before. Rules that are not looked at (quotas, the disruption budget, spread) could
+ * only make plans worse, so that no way below a limit means that the limit is a bound.
  */
 public final class RoomMoves {
 
@@ -368,8 +368,7 @@ public final class RoomMoves {
                       on[n++] = u;
                     }
                   }
-                  places.add(
-                      new Place(shape, pod, footprint, at, Arrays.copyOf(on, n), least));
+                  places.add(new Place(shape, pod, footprint, at, Arrays.copyOf(on, n), least));
                 });
       }
     }
@@ -588,7 +587,6 @@ public final class RoomMoves {
         this.kept = new int[kinds][0];
       }
     }
-
 
     private Search(
         Place place, long most, LongSupplier limit, BooleanSupplier stop, Listener listener) {

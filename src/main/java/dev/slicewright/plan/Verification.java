@@ -926,8 +926,7 @@ final class Verification {
       } else if (level.proof() instanceof Proof.Searched searched) {
         try {
           if (checker == null) {
-            checker =
-                new CertificateChecker(fleet, requests, cost, standing, levels, () -> false);
+            checker = new CertificateChecker(fleet, requests, cost, standing, levels, () -> false);
           }
           long most = searched.steps() + Proof.Searched.SPARE;
           OptionalLong proved = checker.searchedBound(i, values, level.bound(), most);

@@ -327,9 +327,7 @@ final class Compaction {
   void exhaust(long most, BooleanSupplier stop) {
     while (moves.isExact() && best.get() < Long.MAX_VALUE) {
       int at = next.getAndIncrement();
-      if (at >= places.size()
-          || places.get(at).least() >= best.get()
-          || !look(at, most, stop)) {
+      if (at >= places.size() || places.get(at).least() >= best.get() || !look(at, most, stop)) {
         return;
       }
     }
@@ -400,9 +398,7 @@ final class Compaction {
         Footprint to = kind.footprints().get(f.at[s]);
         if (!same(kind.cells().get(f.at[s]), cellsOf[s])) {
           out.moved()
-              .put(
-                  slice.id(),
-                  new Solution.Target(kind.pods().get(f.at[s]), slice.shape(), to));
+              .put(slice.id(), new Solution.Target(kind.pods().get(f.at[s]), slice.shape(), to));
         }
       }
     }

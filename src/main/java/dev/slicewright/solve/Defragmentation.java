@@ -10,8 +10,8 @@ import org.jspecify.annotations.Nullable;
  * What moving would gain, and what it would cost. Immutable, safe to share.
  *
  * @param plan the plan, verified; empty, with its bounds, where nothing is worth moving
- * @param rules the rules that the plan was made with: those given and the goals; nothing may move where
- *     the plan is empty because nothing is worth it
+ * @param rules the rules that the plan was made with: those given and the goals; nothing may move
+ *     where the plan is empty because nothing is worth it
  * @param before what the goals get as the fleet is, in chips or the goals' weights
  * @param beforeBound no more than this would fit now; equal to {@code before} if that is exact
  * @param after what they get by the plan

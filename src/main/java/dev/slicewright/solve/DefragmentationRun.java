@@ -48,8 +48,7 @@ final class DefragmentationRun {
     all.permissions().keySet().forEach(id -> still.permit(id, Permission.PINNED));
     PlanningRules pinned = still.build();
     Duration third = budget.deadline().dividedBy(3);
-    SolveBudget first =
-        third.isZero() ? budget : budget.toBuilder().deadline(third).build();
+    SolveBudget first = third.isZero() ? budget : budget.toBuilder().deadline(third).build();
     Plan now = planner.plan(fleet, List.of(), pinned, first);
     LevelScore before = room(now);
     if (before.isProved() && before.value() == wanted(fleet, all)) {

@@ -324,7 +324,9 @@ final class SolveRun {
         in.requests.isEmpty()
                 && single
                 && in.rules.disruption().slices() > 0
-                && Displacement.anyMayMove(in) ? bounds.roomMoves() : null;
+                && Displacement.anyMayMove(in)
+            ? bounds.roomMoves()
+            : null;
     if (moves == null || moves.places().isEmpty() || stop.getAsBoolean()) {
       return;
     }
@@ -381,8 +383,7 @@ final class SolveRun {
       offer(solution);
     }
     if (proved) {
-      bounds.offer(
-          level, new Bounds.Bound(c.best(), new Proof.Searched(c.steps())), values, took);
+      bounds.offer(level, new Bounds.Bound(c.best(), new Proof.Searched(c.steps())), values, took);
     }
   }
 
