@@ -255,6 +255,11 @@ final class TreePrices {
     for (int k = 0; k < kinds.size(); k++) {
       most[k] = 2 * most[k] + 1;
     }
+    for (Alike w : wanted) {
+      int e = Arrays.binarySearch(earlier, w.at());
+      double unplaced = w.at() == level ? w.gain() : e < 0 ? 0 : most[kinds.size() + e] * w.gain();
+      most[w.kind()] = Math.max(most[w.kind()], unplaced / w.units() + 1);
+    }
     return true;
   }
 
