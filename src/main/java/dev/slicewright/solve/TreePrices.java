@@ -36,6 +36,9 @@ final class TreePrices {
   /** The largest sum that certificates can tell. */
   private static final double LARGEST = (double) (Long.MAX_VALUE / Certificate.UNIT) / 4;
 
+  /** The most that a chip of an earlier level is worth, in the dearest cell of this one. */
+  private static final double ENOUGH = 1_024;
+
   private static final int MOST_KINDS = 24;
   private static final int MOST_NODES = 400_000;
 
@@ -218,7 +221,16 @@ final class TreePrices {
     slope = new double[n][kinds.size() + earlier.length];
     most = new double[kinds.size() + earlier.length];
     long chips = in.pods.stream().mapToLong(p -> p.topology().chipCount()).sum();
-    Arrays.fill(most, kinds.size(), most.length, LARGEST / chips / Math.max(1, earlier.length));
+    double dearest = 1; // chip at the level
+    for (Range r : ranges) {
+      double[] of = r.worth();
+      dearest = of == null ? dearest : Math.max(dearest, of[0] / r.size());
+    }
+    Arrays.fill(
+        most,
+        kinds.size(),
+        most.length,
+        Math.min(ENOUGH * dearest, LARGEST / chips / Math.max(1, earlier.length)));
     int[] open = new int[n]; // nodes without a parent yet
     int depth = 0;
     double[] within = new double[n]; // worth of what runs there
