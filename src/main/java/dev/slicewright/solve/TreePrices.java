@@ -396,6 +396,7 @@ final class TreePrices {
    */
   boolean solve(int cuts, BooleanSupplier stop) {
     int m = most.length;
+    best = new double[m];
     Cuts master = new Cuts(most);
     double[] at = new double[m];
     for (int c = 0; c < cuts && !stop.getAsBoolean(); c++) {
