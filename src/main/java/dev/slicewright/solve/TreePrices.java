@@ -36,6 +36,9 @@ final class TreePrices {
   /** The largest sum that certificates can tell. */
   private static final double LARGEST = (double) (Long.MAX_VALUE / Certificate.UNIT) / 4;
 
+  /** The most that a chip of an earlier level is worth, in the dearest cell of this one. */
+  private static final double ENOUGH = 1_024;
+
   private static final int MOST_KINDS = 24;
   private static final int MOST_NODES = 400_000;
 
@@ -218,7 +221,16 @@ final class TreePrices {
     slope = new double[n][kinds.size() + earlier.length];
     most = new double[kinds.size() + earlier.length];
     long chips = in.pods.stream().mapToLong(p -> p.topology().chipCount()).sum();
-    Arrays.fill(most, kinds.size(), most.length, LARGEST / chips / Math.max(1, earlier.length));
+    double dearest = 1; // chip at the level
+    for (Range r : ranges) {
+      double[] of = r.worth();
+      dearest = of == null ? dearest : Math.max(dearest, of[0] / r.size());
+    }
+    Arrays.fill(
+        most,
+        kinds.size(),
+        most.length,
+        Math.min(ENOUGH * dearest, LARGEST / chips / Math.max(1, earlier.length)));
     int[] open = new int[n]; // nodes without a parent yet
     int depth = 0;
     double[] within = new double[n]; // worth of what runs there
@@ -254,6 +266,11 @@ final class TreePrices {
     }
     for (int k = 0; k < kinds.size(); k++) {
       most[k] = 2 * most[k] + 1;
+    }
+    for (Alike w : wanted) {
+      int e = Arrays.binarySearch(earlier, w.at());
+      double unplaced = w.at() == level ? w.gain() : e < 0 ? 0 : most[kinds.size() + e] * w.gain();
+      most[w.kind()] = Math.max(most[w.kind()], unplaced / w.units() + 1);
     }
     return true;
   }
@@ -379,6 +396,7 @@ final class TreePrices {
    */
   boolean solve(int cuts, BooleanSupplier stop) {
     int m = most.length;
+    best = new double[m];
     Cuts master = new Cuts(most);
     double[] at = new double[m];
     for (int c = 0; c < cuts && !stop.getAsBoolean(); c++) {
