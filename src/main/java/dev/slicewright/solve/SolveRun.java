@@ -331,8 +331,7 @@ final class SolveRun {
       return;
     }
     Compaction c = new Compaction(in, moves, budget.seed());
-    boolean room = best.placed().get(0) != null && best.evicted().isEmpty();
-    if (room) {
+    if (hasAllRoom()) {
       c.known(values[level]);
     }
     boolean fast = budget.mode() == SolveBudget.Mode.FAST;
@@ -382,9 +381,20 @@ final class SolveRun {
     if (solution != null) {
       offer(solution);
     }
-    if (proved) {
-      bounds.offer(level, new Bounds.Bound(c.best(), new Proof.Searched(c.steps())), values, took);
+    if (proved && hasAllRoom()) {
+      bounds.offer(
+          level, new Bounds.Bound(c.best(), new Proof.Searched(c.steps())), values, took);
     }
+  }
+
+  /** Whether the one slice has its room, at its best shape, and nothing leaves for it. */
+  private boolean hasAllRoom() {
+    Assignment room = best.placed().get(0);
+    List<Choice> choices = in.demands.get(0).choices();
+    return room != null
+        && best.evicted().isEmpty()
+        && choices.get(room.choice()).gain()
+            == in.goals.mostGain(in.demands.get(0).request());
   }
 
   private long stepsOfAll() {
