@@ -293,6 +293,7 @@ public final class Rollout {
    * @throws IndexOutOfBoundsException if there are not so many
    */
   public Fleet after(int steps) {
+    Objects.checkFromToIndex(0, steps, this.steps.size());
     Fleet result = fleet;
     for (Step step : this.steps.subList(0, steps)) {
       result = apply(result, step);

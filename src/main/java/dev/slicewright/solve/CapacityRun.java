@@ -67,10 +67,11 @@ final class CapacityRun {
       SolveBudget budget) {
     this.end = System.nanoTime() + budget.deadline().toNanos();
     this.planner = planner;
-    this.fleet = Objects.requireNonNull(fleet, "fleet");
+    Objects.requireNonNull(fleet, "fleet");
     this.budget = budget;
     Objects.requireNonNull(like, "like");
     Objects.requireNonNull(rules, "rules");
+    this.fleet = LargestRun.withoutDrained(fleet, rules);
     // What fits beside all that runs: nothing moves or leaves. A gang would tie the copies.
     PlanningRules.Builder still = PlanningRules.builder().now(rules.now());
     rules.quotas().forEach(still::quota);

@@ -120,9 +120,9 @@ final class ExplanationRun {
 
   private Explanation run() {
     Plan plan =
-        planner.plan(in.fleet, List.of(request), in.rules, part(budget.deadline().toNanos() / 4));
+        planner.plan(in.given, List.of(request), in.rules, part(budget.deadline().toNanos() / 4));
     if (plan.placement(request.id()).isEmpty() && fitsAfterAll()) {
-      plan = planner.plan(in.fleet, List.of(request), in.rules, part(stop.remainingNanos()));
+      plan = planner.plan(in.given, List.of(request), in.rules, part(stop.remainingNanos()));
     }
     if (plan.placement(request.id()).isEmpty()) {
       Unplaced reason = plan.unplaced().get(0);

@@ -1,9 +1,11 @@
 package dev.slicewright.solve;
 
+import dev.slicewright.Problems;
 import dev.slicewright.cost.CostTerms;
 import dev.slicewright.fleet.Fleet;
 import dev.slicewright.fleet.Hold;
 import dev.slicewright.fleet.Pod;
+import dev.slicewright.plan.Goals;
 import dev.slicewright.request.Interconnect;
 import dev.slicewright.request.PlanningRules;
 import dev.slicewright.request.SliceRequest;
@@ -43,7 +45,8 @@ final class LargestRun {
     PlanningRules.Builder still = PlanningRules.builder().now(rules.now());
     rules.quotas().forEach(still::quota);
     rules.reserved().forEach(still::reserve);
-    Instance in = new Instance(fleet, List.of(like), still.build(), CostTerms.DEFAULT);
+    Fleet open = withoutDrained(fleet, rules);
+    Instance in = new Instance(open, List.of(like), still.build(), CostTerms.DEFAULT);
     Map<TpuTopology, List<Shape>> shapes = new HashMap<>();
     List<LargestPlaceable.InPod> out = new ArrayList<>();
     for (int p = 0; p < in.pods.size(); p++) {
@@ -54,6 +57,20 @@ final class LargestRun {
       }
     }
     return new LargestPlaceable(out);
+  }
+
+  /** The fleet as anything new sees it: what is to be drained takes nothing. */
+  static Fleet withoutDrained(Fleet fleet, PlanningRules rules) {
+    if (rules.drains().isEmpty()) {
+      return fleet;
+    }
+    PlanningRules.Builder drained = PlanningRules.builder().now(rules.now());
+    rules.drains().forEach(drained::drain);
+    PlanningRules alone = drained.build();
+    Problems problems = new Problems();
+    Goals.check(fleet, List.of(), alone, problems);
+    problems.throwIfAny("planning input");
+    return Goals.of(fleet, alone).cordoned(fleet);
   }
 
   private static List<Shape> legal(TpuTopology topology) {

@@ -89,7 +89,7 @@ final class MakeRoom {
 
   /** A plan of moves alone. */
   Plan tidy(int moves) {
-    Solution solution = Solution.nothing(0);
+    Solution solution = Solution.nothing(in.demands.size()); // room goals are demands, too
     if (moves > 0 && !in.free.isEmpty()) {
       put(solution, search().tidy(moves));
     }
@@ -121,13 +121,13 @@ final class MakeRoom {
       Way way =
           search.free(java.util.Arrays.copyOf(pods, n), java.util.Arrays.copyOf(wants, n), moves);
       if (way != null) {
-        Solution out = Solution.nothing(1);
+        Solution out = Solution.nothing(in.demands.size());
         out.placed().set(0, new Assignment(c, new int[] {way.pod()}, List.of(way.place())));
         put(out, way.shifts());
         return out;
       }
     }
-    return Solution.nothing(1);
+    return Solution.nothing(in.demands.size());
   }
 
   /** Whether chips, quotas and reserved capacity allow a choice in a pod. */

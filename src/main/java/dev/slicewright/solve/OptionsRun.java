@@ -133,7 +133,7 @@ final class OptionsRun {
       long left = Math.max(1, start + budget.deadline().toNanos() - System.nanoTime());
       Plan plan =
           planner.plan(
-              in.fleet,
+              in.given,
               List.of(request),
               in.rules,
               budget.toBuilder().deadline(Duration.ofNanos(left)).build());

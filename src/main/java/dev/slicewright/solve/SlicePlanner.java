@@ -204,6 +204,7 @@ public final class SlicePlanner {
     long start = System.nanoTime();
     Objects.requireNonNull(fleet, "fleet");
     Objects.requireNonNull(rules, "rules");
+    Objects.requireNonNull(drains, "drains");
     PlanningRules own = RepairRules.draining(fleet, rules, drains);
     return plan(fleet, List.of(), own, cost, budget, new CancelToken(), NOBODY, start);
   }
@@ -349,9 +350,9 @@ public final class SlicePlanner {
 
   /**
    * How many more requests of one kind fit now, disjoint and all together, beside all that runs:
-   * nothing is moved or evicted, whatever the rules permit. Holds, health, cordons, quotas and
-   * reserved capacity count as in {@link #plan}. A gang is not looked at. Of a multislice, copies
-   * of all its slices are counted.
+   * nothing is moved or evicted, whatever the rules permit. Holds, health, cordons, drains, quotas
+   * and reserved capacity count as in {@link #plan}. A gang is not looked at. Of a multislice,
+   * copies of all its slices are counted.
    *
    * <p>Where shapes earn different chips the planner takes the most chips, so that the value may
    * fall short of the bound.
@@ -361,6 +362,7 @@ public final class SlicePlanner {
    * @param rules quotas, reserved capacity, and the time
    * @param budget how long it may take
    * @return the number found, a bound, and where they go; 0 with the reason where none fits
+   * @throws InvalidInputException naming drained parts that do not exist
    */
   public Capacity capacity(
       Fleet fleet, SliceRequest like, PlanningRules rules, SolveBudget budget) {
@@ -376,6 +378,7 @@ public final class SlicePlanner {
    *     it
    * @param rules quotas, reserved capacity, and the time
    * @return exact; an empty list of pods where none matches
+   * @throws InvalidInputException naming drained parts that do not exist
    */
   public LargestPlaceable largestPlaceable(Fleet fleet, SliceRequest like, PlanningRules rules) {
     return LargestRun.of(fleet, like, rules);

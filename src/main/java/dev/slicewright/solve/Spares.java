@@ -73,6 +73,7 @@ public final class Spares {
       Instant expiry,
       PlanningRules rules,
       SolveBudget budget) {
+    Objects.requireNonNull(like, "like");
     Problems problems = new Problems();
     if (count < 0 || count > 100_000) {
       problems.add(

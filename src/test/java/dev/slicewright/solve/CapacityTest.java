@@ -1,7 +1,9 @@
 package dev.slicewright.solve;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.slicewright.InvalidInputException;
 import dev.slicewright.SliceId;
 import dev.slicewright.SolveBudget;
 import dev.slicewright.cost.CostTerms;
@@ -20,6 +22,7 @@ import dev.slicewright.plan.Reason;
 import dev.slicewright.plan.RequestPlacement;
 import dev.slicewright.plan.Score;
 import dev.slicewright.plan.Score.LevelScore;
+import dev.slicewright.request.Drain;
 import dev.slicewright.request.PlanningRules;
 import dev.slicewright.request.SliceRequest;
 import dev.slicewright.testing.RandomFleets;
@@ -339,5 +342,25 @@ class CapacityTest {
     assertThat(found.pods()).hasSize(2);
     assertThat(found.pods().get(0).shape()).isEqualTo(Shape.of(16, 16, 15));
     assertThat(found.largest().orElseThrow().pod()).isEqualTo("b");
+  }
+
+  @Test
+  void drainedPartsHoldNothing() {
+    TpuTopology t = TpuTopology.torus(4, 4, 4);
+    Fleet fleet = Fleet.builder().pod("a", t).pod("b", t).build();
+    SliceRequest like = SliceRequest.builder("like").shape("2x2x2").build();
+    SlicePlanner planner = SlicePlanner.create();
+    SolveBudget budget = SolveBudget.within(Duration.ofSeconds(20));
+    PlanningRules one = PlanningRules.builder().drain(Drain.pod("a")).build();
+    assertThat(planner.capacity(fleet, like, one, budget).value()).isEqualTo(8);
+    assertThat(planner.capacity(fleet, like, one, budget).bound()).isEqualTo(8);
+    assertThat(planner.largestPlaceable(fleet, like, one).pods())
+        .extracting(LargestPlaceable.InPod::chips)
+        .containsExactly(0L, 64L);
+    PlanningRules nobody = PlanningRules.builder().drain(Drain.pod("c")).build();
+    assertThatThrownBy(() -> planner.capacity(fleet, like, nobody, budget))
+        .isInstanceOf(InvalidInputException.class);
+    assertThatThrownBy(() -> planner.largestPlaceable(fleet, like, nobody))
+        .isInstanceOf(InvalidInputException.class);
   }
 }

@@ -305,4 +305,24 @@ class MakeRoomTest {
         .isInstanceOf(InvalidInputException.class)
         .hasMessageContaining("expected 0 to 8, but was 9");
   }
+
+  @Test
+  void roomGoalsDoNotStandInTheWay() {
+    for (long seed = 0; seed < 8; seed++) {
+      Fleet fleet = fleet(new SplittableRandom(seed));
+      TpuTopology t = fleet.pod(POD).orElseThrow().topology();
+      PlanningRules rules =
+          PlanningRules.builder()
+              .permitByDefault(Permission.MOVABLE)
+              .room(SliceRequest.builder("later").shape(t.legalShapes().get(0)).build(), 2)
+              .build();
+      for (Shape shape : t.legalShapes()) {
+        List<SliceRequest> wanted = List.of(SliceRequest.builder("wanted").shape(shape).build());
+        Plan plan = planner.makeRoom(fleet, wanted.get(0), 2, rules, BUDGET);
+        assertThat(PlanVerifier.verify(fleet, wanted, rules, CostTerms.DEFAULT, plan)).isEmpty();
+      }
+      Plan tidied = planner.tidy(fleet, 2, rules, BUDGET);
+      assertThat(PlanVerifier.verify(fleet, List.of(), rules, CostTerms.DEFAULT, tidied)).isEmpty();
+    }
+  }
 }
