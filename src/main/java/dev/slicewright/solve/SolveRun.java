@@ -382,8 +382,7 @@ final class SolveRun {
       offer(solution);
     }
     if (proved && hasAllRoom()) {
-      bounds.offer(
-          level, new Bounds.Bound(c.best(), new Proof.Searched(c.steps())), values, took);
+      bounds.offer(level, new Bounds.Bound(c.best(), new Proof.Searched(c.steps())), values, took);
     }
   }
 
@@ -393,8 +392,7 @@ final class SolveRun {
     List<Choice> choices = in.demands.get(0).choices();
     return room != null
         && best.evicted().isEmpty()
-        && choices.get(room.choice()).gain()
-            == in.goals.mostGain(in.demands.get(0).request());
+        && choices.get(room.choice()).gain() == in.goals.mostGain(in.demands.get(0).request());
   }
 
   private long stepsOfAll() {

@@ -180,17 +180,19 @@ class DefragmentationTest {
       enumerated++;
       Defragmentation d =
           planner.defragment(
-              of.fleet(),
-              of.rules().rooms(),
-              rules,
-              SolveBudget.within(Duration.ofMillis(90)));
+              of.fleet(), of.rules().rooms(), rules, SolveBudget.within(Duration.ofMillis(90)));
       check(of.fleet(), d, seed);
-      Plan plan = planner.plan(of.fleet(), List.of(), i.rules(), SolveBudget.within(Duration.ofMillis(60)));
+      Plan plan =
+          planner.plan(of.fleet(), List.of(), i.rules(), SolveBudget.within(Duration.ofMillis(60)));
       for (int l = 0; l < best.length; l++) {
         LevelScore level = plan.score().levels().get(l);
         long sign = level.level().kind().maximise() ? 1 : -1;
-        assertThat(sign * level.value()).as("%s seed %d", level, seed).isLessThanOrEqualTo(sign * best[l]);
-        assertThat(sign * level.bound()).as("%s seed %d", level, seed).isGreaterThanOrEqualTo(sign * best[l]);
+        assertThat(sign * level.value())
+            .as("%s seed %d", level, seed)
+            .isLessThanOrEqualTo(sign * best[l]);
+        assertThat(sign * level.bound())
+            .as("%s seed %d", level, seed)
+            .isGreaterThanOrEqualTo(sign * best[l]);
         // Where something is broken, to move it comes before room.
         if (level.level().kind() == Level.Kind.ROOM && of.fleet().totals().broken() == 0) {
           assertThat(d.after()).isLessThanOrEqualTo(best[l]);
