@@ -94,8 +94,7 @@ class DefragmentationTest {
   }
 
   private static void check(Fleet fleet, Defragmentation d, long seed) {
-    assertThat(
-            PlanVerifier.verify(fleet, List.of(), d.rules(), CostTerms.DEFAULT, d.plan()))
+    assertThat(PlanVerifier.verify(fleet, List.of(), d.rules(), CostTerms.DEFAULT, d.plan()))
         .isEmpty();
     RolloutChecks.check(Rollout.of(fleet, d.plan()), seed);
   }
@@ -124,9 +123,7 @@ class DefragmentationTest {
       PlanningRules rules =
           MOVABLE.toBuilder()
               .room(goal("4x8x4"))
-              .room(
-                  new RoomGoal(
-                      SliceRequest.builder("never").shape("8x8x4").build(), 1, 1))
+              .room(new RoomGoal(SliceRequest.builder("never").shape("8x8x4").build(), 1, 1))
               .build();
       Plan other = both.plan(fleet, List.of(), rules, SolveBudget.within(Duration.ofSeconds(10)));
       LevelScore theirs = lost(other);
@@ -149,8 +146,7 @@ class DefragmentationTest {
         LevelScore was = lost(d.plan());
         List<LevelScore> levels = new ArrayList<>(d.plan().score().levels());
         // Another plan's value is worse: a bound between is not proved by a search that finds this.
-        levels.set(
-            at, new LevelScore(was.level(), was.value(), was.bound() + 1, proof, null));
+        levels.set(at, new LevelScore(was.level(), was.value(), was.bound() + 1, proof, null));
         Plan wrong = d.plan().toBuilder().score(new Score(levels)).build();
         assertThat(PlanVerifier.verify(fleet, List.of(), d.rules(), CostTerms.DEFAULT, wrong))
             .anyMatch(v -> v.path().equals("score.levels[" + at + "].proof"));
@@ -184,17 +180,19 @@ class DefragmentationTest {
       enumerated++;
       Defragmentation d =
           planner.defragment(
-              of.fleet(),
-              of.rules().rooms(),
-              rules,
-              SolveBudget.within(Duration.ofMillis(90)));
+              of.fleet(), of.rules().rooms(), rules, SolveBudget.within(Duration.ofMillis(90)));
       check(of.fleet(), d, seed);
-      Plan plan = planner.plan(of.fleet(), List.of(), i.rules(), SolveBudget.within(Duration.ofMillis(60)));
+      Plan plan =
+          planner.plan(of.fleet(), List.of(), i.rules(), SolveBudget.within(Duration.ofMillis(60)));
       for (int l = 0; l < best.length; l++) {
         LevelScore level = plan.score().levels().get(l);
         long sign = level.level().kind().maximise() ? 1 : -1;
-        assertThat(sign * level.value()).as("%s seed %d", level, seed).isLessThanOrEqualTo(sign * best[l]);
-        assertThat(sign * level.bound()).as("%s seed %d", level, seed).isGreaterThanOrEqualTo(sign * best[l]);
+        assertThat(sign * level.value())
+            .as("%s seed %d", level, seed)
+            .isLessThanOrEqualTo(sign * best[l]);
+        assertThat(sign * level.bound())
+            .as("%s seed %d", level, seed)
+            .isGreaterThanOrEqualTo(sign * best[l]);
         // Where something is broken, to move it comes before room.
         if (level.level().kind() == Level.Kind.ROOM && of.fleet().totals().broken() == 0) {
           assertThat(d.after()).isLessThanOrEqualTo(best[l]);
@@ -269,20 +267,14 @@ class DefragmentationTest {
             new DisruptionBudget(Long.MAX_VALUE, Long.MAX_VALUE, 0))) {
       Defragmentation d =
           planner.defragment(
-              fleet,
-              List.of(goal("4x8x4")),
-              MOVABLE.toBuilder().disruption(none).build(),
-              BUDGET);
+              fleet, List.of(goal("4x8x4")), MOVABLE.toBuilder().disruption(none).build(), BUDGET);
       check(fleet, d, 4);
       assertThat(d.plan().moves()).isEmpty();
       assertThat(d.nothingWorthMoving()).isPresent();
     }
     Defragmentation pinned =
         planner.defragment(
-            fleet,
-            List.of(goal("4x8x4")),
-            PlanningRules.builder().now(NOW).build(),
-            BUDGET);
+            fleet, List.of(goal("4x8x4")), PlanningRules.builder().now(NOW).build(), BUDGET);
     check(fleet, pinned, 5);
     assertThat(pinned.nothingWorthMoving())
         .hasValueSatisfying(s -> assertThat(s).contains("No moves that the rules allow"));
@@ -315,8 +307,7 @@ class DefragmentationTest {
               .orElseThrow();
       SliceRequest request = SliceRequest.builder("small-" + cube).shape("2x2x1").build();
       fleet.running(
-          RunningSlice.builder(
-                  request, 0, "pod", Shape.of(2, 2, 1), new Footprint.Partition(first))
+          RunningSlice.builder(request, 0, "pod", Shape.of(2, 2, 1), new Footprint.Partition(first))
               .startedAt(NOW.minusSeconds(600L * (cube + 1)))
               .restartTime(Duration.ofSeconds(60))
               .build());
