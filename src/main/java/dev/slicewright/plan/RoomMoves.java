@@ -501,7 +501,7 @@ public final class RoomMoves {
     return true;
   }
 
-  /** Told of ways found. Safe for concurrent use, if its searches are on several threads. */
+  /** Told of ways found, on the threads that search. Safe for concurrent use. */
   public interface Listener {
     /**
      * A way that costs less than the limit.

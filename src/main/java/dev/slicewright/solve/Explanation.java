@@ -9,6 +9,8 @@ import java.util.Optional;
 /**
  * Why a request does not fit, and what would let it in. Immutable, safe to share.
  *
+ * <p>What the rules drain counts as cordoned, also in the fleets of the changes.
+ *
  * @param request the request's id
  * @param plan the planner's plan for the request alone, all rules kept
  * @param remedies changes that would let it in, at most one of each kind, each shown by a plan;
