@@ -261,9 +261,7 @@ public final class Simulator {
           events.add(new Event(now.plus(a.patience()), What.EXPIRE, i));
         }
       } else if (queue.size() == 1) {
-        long step = policy.every().toNanos();
-        long ticks = (now.toNanos() + step - 1) / step;
-        events.add(new Event(Duration.ofNanos(Math.multiplyExact(ticks, step)), What.BATCH, 0));
+        events.add(new Event(tick(now), What.BATCH, 0));
       }
       if (sampleEvery > 0 && i >= warmUp && (i - warmUp) % sampleEvery == 0) {
         sample();
@@ -279,9 +277,26 @@ public final class Simulator {
           reject(i);
         }
       }
-      if (!queue.isEmpty()) {
-        events.add(new Event(now.plus(policy.every()), What.BATCH, 0));
+      if (queue.isEmpty()) {
+        return;
       }
+      // What found no place now finds none until something happens, or loses patience.
+      Event next = events.peek();
+      Duration wake = next == null ? last : next.at();
+      for (int i : queue) {
+        Arrival a = trace.arrivals().get(i);
+        Duration end = a.at().plus(a.patience());
+        wake = end.compareTo(wake) < 0 ? end : wake;
+      }
+      Duration soonest = now.plus(policy.every());
+      Duration then = tick(wake);
+      events.add(new Event(then.compareTo(soonest) > 0 ? then : soonest, What.BATCH, 0));
+    }
+
+    /** The first time at or after another when a batch is due. */
+    private Duration tick(Duration time) {
+      Duration before = policy.every().multipliedBy(time.dividedBy(policy.every()));
+      return before.equals(time) ? before : before.plus(policy.every());
     }
 
     private List<Integer> ordered() {

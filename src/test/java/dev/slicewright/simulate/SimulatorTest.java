@@ -91,6 +91,30 @@ class SimulatorTest {
     }
   }
 
+  /** Nothing happens for 100,000 days, so nothing is planned again either. */
+  @Test
+  void batchesSleepWhileNothingHappens() {
+    Arrival never =
+        new Arrival(
+            SliceRequest.builder("never").shape("16x16x16").build(),
+            Duration.ofSeconds(7),
+            Duration.ofSeconds(60),
+            Trace.MAX_TIME);
+    Arrival late =
+        new Arrival(
+            SliceRequest.builder("late").shape("2x2x2").build(),
+            Trace.MAX_TIME,
+            Duration.ofSeconds(60),
+            Duration.ofSeconds(60));
+    SimulationReport r =
+        Simulator.of(FLEET)
+            .run(
+                new Trace(List.of(never, late), List.of()),
+                PLANNER.inBatches(Duration.ofSeconds(10)));
+    assertThat(r.arrivals()).isEqualTo(2);
+    assertThat(r.admitted() + r.waiting()).isEqualTo(2);
+  }
+
   @Test
   void thePoolTurnsAwayLeastAndMovesHelp() {
     long pool = 0;
