@@ -576,9 +576,6 @@ final class SolveRun {
   /** Steps of prices after which it is seen what they prove. */
   private static final int STEPS_A_TURN = 25;
 
-  /** The longest that displacing goes on. */
-  private static final long MOST_DISPLACEMENT_NANOS = 5_000_000_000L;
-
   /** Steps of prices where runs must repeat, or there is one worker. */
   private static final long PRICE_STEPS = 150;
 
