@@ -116,7 +116,8 @@ public final class Rollout {
    * A rollout as far as it got. Immutable, safe to share.
    *
    * <p>To plan again from here: delete {@code remnants}, and plan {@code waiting}, with whatever
-   * else waits, on {@link #cleared()}.
+   * else waits, on {@link #cleared()}. Moves and evictions not yet begun do not wait: to have them
+   * still, plan with the permissions and goals that led to them.
    *
    * @param fleet the fleet as it stands
    * @param waiting requests not all of whose slices run: first those deleted and not yet created

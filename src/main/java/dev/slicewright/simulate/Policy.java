@@ -105,7 +105,8 @@ public final class Policy {
 
   /**
    * A pool without geometry: whatever there are free chips for is placed. What it turns away no
-   * other policy could place in its stead.
+   * other policy could place in its stead. Over a whole trace it may still admit fewer than another
+   * policy, since other slices then run.
    *
    * @return the policy
    */
