@@ -1181,9 +1181,7 @@ final class SolveRun {
     if (!in.free.isEmpty()
         && Set.of("search", "displacement", "count").containsAll(engines)
         && !provedAll()) {
-      note(
-          "No formulation took part: what moves or leaves was chosen by search alone, and room is"
-              + " made only where something wanted is to go.");
+      note("No formulation took part, so what moves or leaves was chosen by search alone.");
     }
     StopReason reason = stopReason();
     if (reason == StopReason.DEADLINE && budget.mode() != SolveBudget.Mode.FAST) {

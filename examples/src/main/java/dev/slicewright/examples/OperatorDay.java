@@ -39,7 +39,8 @@ public final class OperatorDay {
   private static final String BLOCK = "block"; // 12 cubes that optical switches join
   private static final String LAB = "lab"; // a wired torus
   private static final Instant MIDNIGHT = Instant.parse("2026-12-01T00:00:00Z");
-  private static final SolveBudget BUDGET = SolveBudget.within(Duration.ofSeconds(5));
+  private static final SolveBudget BUDGET =
+      SolveBudget.within(Duration.ofSeconds(30)); // or less: a proof ends it
 
   private final SlicePlanner planner = SlicePlanner.create();
   private Fleet fleet =
@@ -70,7 +71,11 @@ public final class OperatorDay {
       wanted.add(in(LAB, "batch-" + i, "2x4x4", i % 2 * 100).tenant("lab-" + i % 3).build());
     }
     PlanningRules rules = at("05:00").build();
-    fleet = planner.plan(fleet, wanted, rules, BUDGET).applyTo(fleet);
+    Plan plan = planner.plan(fleet, wanted, rules, BUDGET);
+    if (!plan.unplaced().isEmpty()) {
+      throw new IllegalStateException("the day cannot begin: " + plan.unplaced());
+    }
+    fleet = plan.applyTo(fleet);
     for (int i : new int[] {1, 4, 7, 8, 10, 14}) {
       fleet = fleet.release("batch-" + i);
     }
