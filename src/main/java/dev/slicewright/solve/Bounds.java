@@ -210,10 +210,7 @@ final class Bounds {
 
   /** Whether one slice is wanted and something may go for it. */
   private boolean mayEnumerate() {
-    return !in.free.isEmpty()
-        && in.demands.size() == 1
-        && in.demands.get(0).request().slices() == 1
-        && (placesKnown || !stop.getAsBoolean());
+    return !in.free.isEmpty() && in.isSingle() && (placesKnown || !stop.getAsBoolean());
   }
 
   private Bound enumerated(int l, long[] values) {

@@ -73,10 +73,7 @@ final class CapacityRun {
     Objects.requireNonNull(rules, "rules");
     this.fleet = LargestRun.withoutDrained(fleet, rules);
     // What fits beside all that runs: nothing moves or leaves. A gang would tie the copies.
-    PlanningRules.Builder still = PlanningRules.builder().now(rules.now());
-    rules.quotas().forEach(still::quota);
-    rules.reserved().forEach(still::reserve);
-    this.rules = still.build();
+    this.rules = LargestRun.still(rules);
     this.like = like.toBuilder().gang("").build();
     this.ownId = fleet.runningOf(like.id()).isEmpty();
     this.prefix = prefix(fleet, like.id());

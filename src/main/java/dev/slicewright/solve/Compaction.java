@@ -323,8 +323,14 @@ final class Compaction {
   private final AtomicInteger next = new AtomicInteger();
   private final Map<Integer, long[]> looked = new ConcurrentHashMap<>(); // limit, steps
 
+  /** Searches by chance, then looks into all ways; the workers of several threads at once. */
+  void run(int number, long rounds, BooleanSupplier first, long most, BooleanSupplier second) {
+    new Worker(seed + 0x9E3779B97F4A7C15L * number).search(rounds, first);
+    exhaust(most, second);
+  }
+
   /** Looks into all ways at one place after the other; several threads may at once. */
-  void exhaust(long most, BooleanSupplier stop) {
+  private void exhaust(long most, BooleanSupplier stop) {
     while (moves.isExact() && best.get() < Long.MAX_VALUE) {
       int at = next.getAndIncrement();
       if (at >= places.size() || places.get(at).least() >= best.get() || !look(at, most, stop)) {
@@ -376,10 +382,6 @@ final class Compaction {
       best.set(sum);
       found = new Found(place, at, sum);
     }
-  }
-
-  Worker worker(int number) {
-    return new Worker(seed + 0x9E3779B97F4A7C15L * number);
   }
 
   /** The best way found, or null. */

@@ -3,7 +3,6 @@ package dev.slicewright.solve;
 import dev.slicewright.fleet.RunningSlice;
 import dev.slicewright.plan.Level;
 import dev.slicewright.request.PlanningRules.DisruptionBudget;
-import dev.slicewright.request.RoomGoal;
 import dev.slicewright.request.Spread;
 import dev.slicewright.search.Assignment;
 import dev.slicewright.search.Demand;
@@ -578,9 +577,7 @@ final class Displacement {
     Choice c = demand.choices().get(choice);
     int at = c.placeOf(pod);
     long[] own = new long[n];
-    boolean phantom =
-        demand.request().priority() == RoomGoal.PRIORITY
-            && in.level(Level.Kind.ROOM, RoomGoal.PRIORITY) >= 0;
+    boolean phantom = in.isPhantom(demand);
     for (int l = 0; l < n; l++) {
       Level level = in.levels.get(l);
       boolean wanted = level.priority() == demand.request().priority();

@@ -487,6 +487,11 @@ final class Instance {
     return !goals.phantoms().isEmpty() && demand.priorityIndex() == priorities.length - 1;
   }
 
+  /** Whether one slice is all that is wanted, if only room for it. */
+  boolean isSingle() {
+    return demands.size() == 1 && demands.get(0).request().slices() == 1;
+  }
+
   /** The index of a level. */
   int level(Level.Kind kind, long priority) {
     for (int i = 0; i < levels.size(); i++) {

@@ -42,11 +42,8 @@ final class LargestRun {
     Objects.requireNonNull(fleet, "fleet");
     Objects.requireNonNull(like, "like");
     Objects.requireNonNull(rules, "rules");
-    PlanningRules.Builder still = PlanningRules.builder().now(rules.now());
-    rules.quotas().forEach(still::quota);
-    rules.reserved().forEach(still::reserve);
     Fleet open = withoutDrained(fleet, rules);
-    Instance in = new Instance(open, List.of(like), still.build(), CostTerms.DEFAULT);
+    Instance in = new Instance(open, List.of(like), still(rules), CostTerms.DEFAULT);
     Map<TpuTopology, List<Shape>> shapes = new HashMap<>();
     List<LargestPlaceable.InPod> out = new ArrayList<>();
     for (int p = 0; p < in.pods.size(); p++) {
@@ -57,6 +54,15 @@ final class LargestRun {
       }
     }
     return new LargestPlaceable(out);
+  }
+
+  /** The rules that say what may be new where nothing moves or leaves. */
+  static PlanningRules still(PlanningRules rules) {
+    return PlanningRules.builder()
+        .now(rules.now())
+        .quotas(rules.quotas())
+        .reserved(rules.reserved())
+        .build();
   }
 
   /** The fleet as anything new sees it: what is to be drained takes nothing. */

@@ -282,7 +282,7 @@ final class SolveRun {
 
   /** Lets what runs move or leave for what is not placed. */
   private void displace() {
-    boolean single = in.demands.size() == 1 && in.demands.get(0).request().slices() == 1;
+    boolean single = in.isSingle();
     if (in.free.isEmpty() || earnsAll() && (!single || isDone())) {
       return;
     }
@@ -319,10 +319,9 @@ final class SolveRun {
   /** Makes room for one slice by moving what runs: at first by chance, then by all ways. */
   private void compact() {
     int level = in.level(Level.Kind.DISRUPTION, 0);
-    boolean single = in.demands.size() == 1 && in.demands.get(0).request().slices() == 1;
     RoomMoves moves =
         in.requests.isEmpty()
-                && single
+                && in.isSingle()
                 && in.rules.disruption().slices() > 0
                 && Displacement.anyMayMove(in)
             ? bounds.roomMoves()
@@ -342,41 +341,18 @@ final class SolveRun {
     // The verifier searches as long again.
     Stop second = new Stop(stop.token(), now + left / 100 * 57);
     long rounds = fast ? Long.MAX_VALUE : Math.max(50, budget.deadline().toMillis() / 2);
-    AtomicReference<@Nullable Throwable> failure = new AtomicReference<>();
-    Runnable work =
-        () -> {
-          c.worker(1).search(rounds, first);
-          c.exhaust(stepsOfAll(), second);
-        };
-    Thread other =
-        new Thread(
-            () -> {
-              try {
-                work.run();
-              } catch (RuntimeException | Error e) {
-                failure.set(e);
-              }
-            },
-            "slicewright-moves");
-    other.setDaemon(true);
-    if (extra > 0) {
-      other.start();
-    }
+    boolean sound;
     try {
-      c.worker(0).search(rounds, first);
-      c.exhaust(stepsOfAll(), second);
-    } finally {
+      Map<String, Runnable> others = new LinkedHashMap<>();
       if (extra > 0) {
-        join(other);
-        planner.releaseWorkers(extra);
+        others.put("moves", () -> c.run(1, rounds, first, stepsOfAll(), second));
       }
+      sound = sideBySide(others, () -> c.run(0, rounds, first, stepsOfAll(), second), () -> {});
+    } finally {
+      planner.releaseWorkers(extra);
     }
-    boolean proved = failure.get() == null && c.isProved(stepsOfAll(), second);
+    boolean proved = sound && c.isProved(stepsOfAll(), second);
     long took = System.nanoTime() - now;
-    Throwable failed = failure.get();
-    if (failed != null) {
-      note("A thread that searched for moves failed (" + failed + "); please report it.");
-    }
     Solution solution = c.solution();
     if (solution != null) {
       offer(solution);
@@ -436,38 +412,35 @@ final class SolveRun {
     AtomicBoolean over = new AtomicBoolean();
     BooleanSupplier end = () -> over.get() || own.getAsBoolean();
     AtomicReference<@Nullable Solution> found = new AtomicReference<>();
-    Thread beside =
-        new Thread(
-            () -> prices(level, Integer.MAX_VALUE, end, new Beside(news, found)),
-            "slicewright-prices");
-    beside.setDaemon(true);
-    if (extra > 0) {
-      beside.start();
-    }
     try {
-      d.improve(
-          rounds,
-          () -> {
-            Solution other = found.getAndSet(null);
-            boolean ends = own.getAsBoolean();
-            if (!ends && other != null && offer(other)) {
-              tell();
-            }
-            return ends || news.getAndSet(false) && isDone();
-          },
-          better -> {
-            if (offer(better.realised())) {
-              tell();
-            }
-          });
-    } finally {
+      Map<String, Runnable> others = new LinkedHashMap<>();
       if (extra > 0) {
-        over.set(true);
-        join(beside);
-        planner.releaseWorkers(extra);
-        offer(found.get());
+        Beside told = new Beside(news, found);
+        others.put("prices", () -> prices(level, Integer.MAX_VALUE, end, told));
       }
+      sideBySide(
+          others,
+          () ->
+              d.improve(
+                  rounds,
+                  () -> {
+                    Solution other = found.getAndSet(null);
+                    boolean ends = own.getAsBoolean();
+                    if (!ends && other != null && offer(other)) {
+                      tell();
+                    }
+                    return ends || news.getAndSet(false) && isDone();
+                  },
+                  better -> {
+                    if (offer(better.realised())) {
+                      tell();
+                    }
+                  }),
+          () -> over.set(true));
+    } finally {
+      planner.releaseWorkers(extra);
     }
+    offer(found.get());
     if (extra == 0 && prices) {
       prices(level, (int) Math.min(PRICE_STEPS, rounds), stop, null);
     }
@@ -491,7 +464,6 @@ final class SolveRun {
       VictimPrices climbing = null;
       long[] held = {};
       long[] tried = {-1}; // earlier values for which there are prices of the next level
-      boolean nested = false; // so that they are the best
       int idle = 0;
       long last = 0;
       int level = from;
@@ -509,17 +481,18 @@ final class SolveRun {
         if (open && !known) {
           tried = Arrays.copyOf(held, level);
           TreePrices best = TreePrices.of(in, places, level, held);
-          nested = best != null;
+          // On placed chips the others may prove more.
+          boolean nested = best != null && in.levels.get(level).kind() != Level.Kind.PLACED;
           if (best != null) {
             best.solve(MOST_CUTS, end);
             bounds.offer(level, best.certificate(), held);
             tell(beside);
-            continue;
           }
-          climbing = new VictimPrices(in, level, held, budget.seed());
+          climbing = nested ? null : new VictimPrices(in, level, held, budget.seed());
           idle = 0;
+          continue;
         }
-        if (open && !nested && climbing != null) {
+        if (open && climbing != null) {
           left -= Math.max(1, climbing.improve(Math.min(left, STEPS_A_TURN), end));
           long bound = bounds.offer(level, climbing.certificate(), held);
           idle = bound == last ? idle + 1 : 0;
@@ -619,10 +592,9 @@ final class SolveRun {
         budget.mode() == SolveBudget.Mode.REPRODUCIBLE || small && !fast
             ? 0
             : planner.acquireWorkers(budget.workers() - 1);
-    List<Thread> threads = new ArrayList<>();
-    AtomicReference<@Nullable Throwable> failure = new AtomicReference<>();
     boolean proves = prover.applies();
     try {
+      Map<String, Runnable> others = new LinkedHashMap<>();
       for (int w = 1; w <= extra; w++) {
         boolean isNew = beside.size() < w; // else it goes on from where it was
         if (isNew) {
@@ -634,40 +606,29 @@ final class SolveRun {
         }
         PlacementSearch other = beside.get(w - 1);
         boolean first = w == 1 && fast && proves;
-        Thread thread =
-            new Thread(
-                () -> {
-                  try {
-                    if (first) {
-                      race.prove();
-                    }
-                    if (isNew) {
-                      other.construct(race.stop);
-                    }
-                    race.alternate(other, rounds, first ? 1 : 0);
-                  } catch (RuntimeException | Error e) {
-                    failure.set(e);
-                  }
-                },
-                "slicewright-" + (first ? "prover" : "search-" + w));
-        thread.setDaemon(true);
-        threads.add(thread);
-        thread.start();
+        others.put(
+            first ? "prover" : "search-" + w,
+            () -> {
+              if (first) {
+                race.prove();
+              }
+              if (isNew) {
+                other.construct(race.stop);
+              }
+              race.alternate(other, rounds, first ? 1 : 0);
+            });
       }
       boolean both = proves && !(fast && extra > 0);
-      long done = race.alternate(search, rounds, both ? TURNS : 0);
-      roundsRanOut = done >= rounds;
-    } finally {
-      race.over = true;
-      for (Thread thread : threads) {
-        join(thread);
+      boolean sound =
+          sideBySide(
+              others,
+              () -> roundsRanOut = race.alternate(search, rounds, both ? TURNS : 0) >= rounds,
+              () -> race.over = true);
+      if (!sound) {
+        beside.clear();
       }
+    } finally {
       planner.releaseWorkers(extra);
-    }
-    Throwable failed = failure.get();
-    if (failed != null) {
-      note("A thread beside the search failed (" + failed + "); please report it.");
-      beside.clear();
     }
     adopt(repaired(search));
     for (PlacementSearch other : beside) {
@@ -675,6 +636,45 @@ final class SolveRun {
     }
     phase("search", since, in.demands.size());
     bound();
+  }
+
+  /**
+   * Works here, and on a thread each beside it.
+   *
+   * @param others the work of the threads, by name
+   * @param end called when the work here has ended; then the threads are waited for
+   * @return whether no thread failed; one that did is noted
+   */
+  private boolean sideBySide(Map<String, Runnable> others, Runnable here, Runnable end) {
+    AtomicReference<@Nullable Throwable> failure = new AtomicReference<>();
+    List<Thread> threads = new ArrayList<>(others.size());
+    try {
+      others.forEach(
+          (name, work) -> {
+            Thread thread =
+                new Thread(
+                    () -> {
+                      try {
+                        work.run();
+                      } catch (RuntimeException | Error e) {
+                        failure.set(e);
+                      }
+                    },
+                    "slicewright-" + name);
+            thread.setDaemon(true);
+            thread.start();
+            threads.add(thread);
+          });
+      here.run();
+    } finally {
+      end.run();
+      threads.forEach(SolveRun::join);
+    }
+    Throwable failed = failure.get();
+    if (failed != null) {
+      note("A thread beside the search failed (" + failed + "); please report it.");
+    }
+    return failed == null;
   }
 
   /** What threads that search and prove at once have in common. */

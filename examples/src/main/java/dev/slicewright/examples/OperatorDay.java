@@ -105,7 +105,6 @@ public final class OperatorDay {
             .build();
     Plan plan = planner.drain(fleet, List.of(drain), rules, BUDGET);
     carryOut("11:00  cube " + cube.index() + " is to be empty by 14:00", plan);
-    plan.staying().forEach(s -> System.out.println("stays: " + s));
     fleet = fleet.cordon(BLOCK, new Part.Cube(cube));
   }
 
