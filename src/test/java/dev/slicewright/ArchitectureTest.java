@@ -87,6 +87,8 @@ class ArchitectureTest {
     floor("solve", "search", "formulation.ortools", "formulation.files");
     floor("report", "solve");
     floor("simulate", "solve");
+    floor("kubernetes", "solve");
+    floor("slurm", "solve");
   }
 
   /** A package sees those that it stands on, and what they see. */
@@ -124,10 +126,34 @@ class ArchitectureTest {
         "json",
         noClasses()
             .that()
-            .resideOutsideOfPackages(BASE + ".report", BASE + ".simulate")
+            .resideOutsideOfPackages(
+                BASE + ".report", BASE + ".simulate", BASE + ".kubernetes", BASE + ".slurm")
             .should()
             .dependOnClassesThat()
             .resideInAPackage("tools.jackson.."));
+    RULES.put(
+        "yaml",
+        noClasses()
+            .that()
+            .resideOutsideOfPackages(BASE + ".kubernetes", BASE + ".slurm")
+            .should()
+            .dependOnClassesThat()
+            .resideInAnyPackage("tools.jackson.dataformat..", "org.snakeyaml.."));
+    RULES.put(
+        "cluster",
+        noClasses()
+            .that()
+            .resideOutsideOfPackage(BASE + ".kubernetes")
+            .should()
+            .dependOnClassesThat()
+            .resideInAPackage("io.fabric8.."));
+    // Model classes only: a client would bring HTTP.
+    RULES.put(
+        "client",
+        noClasses()
+            .should()
+            .dependOnClassesThat()
+            .resideInAPackage("io.fabric8.kubernetes.client.."));
     RULES.put(
         "signatures",
         classes().that(describe("are exposed", c -> isExposed(c))).should(nameNothingForeign()));
@@ -195,6 +221,9 @@ class ArchitectureTest {
         planted("arrows", in("search", "dev.slicewright.formulation.ortools.CpSatFormulation x;")),
         planted("arrows", in("search", "dev.slicewright.solve.SlicePlanner x;")),
         planted("arrows", in("solve", "dev.slicewright.report.PodPicture x;")),
+        planted("arrows", in("kubernetes", "dev.slicewright.report.PodPicture x;")),
+        planted("arrows", in("slurm", "dev.slicewright.kubernetes.ObjectRef x;")),
+        planted("arrows", in("solve", "dev.slicewright.kubernetes.ObjectRef x;")),
         planted("arrows", in("unheard", "int x;")),
         // An arrow hidden in a type argument, and in a body.
         planted("arrows", in("plan", "java.util.List<dev.slicewright.solve.SlicePlanner> x;")),
@@ -215,6 +244,9 @@ class ArchitectureTest {
             "natives", in("search", "Object m() { return com.google.protobuf.ByteString.EMPTY; }")),
         planted("natives", in("report", "com.sun.jna.Pointer x;")),
         planted("json", in("solve", "tools.jackson.databind.JsonNode x;")),
+        planted("yaml", in("report", "tools.jackson.dataformat.yaml.YAMLMapper x;")),
+        planted("cluster", in("slurm", "io.fabric8.kubernetes.api.model.Node x;")),
+        planted("client", in("kubernetes", "io.fabric8.kubernetes.client.KubernetesClient x;")),
         // signatures
         planted(
             "signatures",
@@ -303,7 +335,11 @@ class ArchitectureTest {
                     + "public org.jgrapht.Graph<String, Integer> g() { return null; }"),
             in(
                 "report",
-                "private tools.jackson.databind.JsonNode x; dev.slicewright.plan.Plan p;"));
+                "private tools.jackson.databind.JsonNode x; dev.slicewright.plan.Plan p;"),
+            in(
+                "kubernetes",
+                "public io.fabric8.kubernetes.api.model.Node x;"
+                    + "private tools.jackson.dataformat.yaml.YAMLMapper y;"));
 
     for (String rule : RULES.keySet()) {
       assertThat(violations(rule, sources)).as("violations of %s", rule).isEmpty();

@@ -1,0 +1,6 @@
+package dev.slicewright.kubernetes;
+
+/** Makes requests of workloads. */
+final class WorkloadTranslator {
+  private WorkloadTranslator() {}
+}
