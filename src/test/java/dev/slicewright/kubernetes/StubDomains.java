@@ -51,7 +51,7 @@ final class StubDomains implements Domains {
   }
 
   /** A v6e node of 2x2 chips. */
-  StubDomains node(String name) {
+  StubDomains single(String name) {
     TpuTopology topology =
         TpuTopology.builder(AcceleratorType.V6E)
             .dims(2, 2)
