@@ -30,10 +30,17 @@ import org.jspecify.annotations.Nullable;
  * @param name the node's name
  * @param layout where it is; null if its labels do not say
  * @param status how it is
+ * @param slice the Slice that it is labelled with; empty if none
+ * @param sliceTopology the topology of that Slice; empty if none
  * @param problems what is wrong with this node alone
  */
 record NodeFacts(
-    String name, @Nullable Layout layout, Status status, List<Problem> problems) {
+    String name,
+    @Nullable Layout layout,
+    Status status,
+    String slice,
+    String sliceTopology,
+    List<Problem> problems) {
 
   /**
    * A partition that a node lies in.
@@ -122,12 +129,44 @@ record NodeFacts(
     return known;
   }
 
+  /** Whether both are labelled with the same Slice, or with none. */
+  boolean isTakenAs(@Nullable NodeFacts other) {
+    return other != null
+        && slice.equals(other.slice)
+        && sliceTopology.equals(other.sliceTopology);
+  }
+
+  /** A node with nothing but its name and the labels of its Slice. */
+  Node sliceLabels() {
+    ObjectMeta metadata = new ObjectMeta();
+    metadata.setName(name);
+    Map<String, String> labels = new TreeMap<>();
+    labels.put(TpuLabels.SLICE, slice);
+    if (!sliceTopology.isEmpty()) {
+      labels.put(TpuLabels.SLICE_TOPOLOGY, sliceTopology);
+    }
+    metadata.setLabels(labels);
+    Node node = new Node();
+    node.setMetadata(metadata);
+    return node;
+  }
+
   ObjectRef ref() {
     return ref(name);
   }
 
   static ObjectRef ref(String name) {
     return new ObjectRef("v1", "Node", "", name);
+  }
+
+  /** A node of which nothing can be read. */
+  static NodeFacts unreadable(String name) {
+    Status status = new Status(false, false, List.of(), Map.of(), true);
+    Problem problem =
+        new Problem(
+            ref(name).path(),
+            "expected an object with the fields of a Node, but some have other types; mend them");
+    return new NodeFacts(name, null, status, "", "", List.of(problem));
   }
 
   /** The path of a label in problems. */
@@ -221,7 +260,13 @@ record NodeFacts(
       }
       boolean whole = layout == null || usable < 0 || usable >= layout.chips();
       return Optional.of(
-          new NodeFacts(name, layout, status(whole), List.copyOf(problems)));
+          new NodeFacts(
+              name,
+              layout,
+              status(whole),
+              reader.once(labels.getOrDefault(TpuLabels.SLICE, "")),
+              reader.once(labels.getOrDefault(TpuLabels.SLICE_TOPOLOGY, "")),
+              List.copyOf(problems)));
     }
 
     private static boolean offers(@Nullable Map<String, Quantity> resources) {
