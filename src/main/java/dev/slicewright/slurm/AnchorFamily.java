@@ -8,6 +8,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Boxes of a torus of which any two are apart or one inside the other: what nested partitions can
@@ -34,7 +35,7 @@ final class AnchorFamily {
    *
    * @return the family, or null if two anchors cross
    */
-  static @org.jspecify.annotations.Nullable AnchorFamily all(SlurmTorus torus) {
+  static @Nullable AnchorFamily all(SlurmTorus torus) {
     long anchors = 0;
     Set<TorusPlacement> distinct = Set.copyOf(torus.placements());
     for (TorusPlacement placement : distinct) {

@@ -9,13 +9,13 @@ import dev.slicewright.fleet.RunningSlice;
 import dev.slicewright.request.SliceRequest;
 import dev.slicewright.slurm.SlurmJob.Phase;
 import dev.slicewright.slurm.SlurmNode.Use;
+import dev.slicewright.topology.Chip;
 import dev.slicewright.topology.Footprint;
 import dev.slicewright.topology.Shape;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashMap;
-import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -335,7 +335,7 @@ final class ClusterAssembly {
       }
       String why = whyNotPlanned(job);
       if (why == null) {
-        requests.add(request(job));
+        requests.add(request(job, job.dims().orElse(null)));
       } else {
         leftOut.add(new SlurmLeftOut("job " + job.id(), why));
       }
@@ -368,7 +368,7 @@ final class ClusterAssembly {
     }
 
     /** The placements of exactly the size of a segment, none of them turned. */
-    private SliceRequest request(SlurmJob job) {
+    private SliceRequest request(SlurmJob job, @Nullable Shape only) {
       int size = segmentSize(job);
       SliceRequest.Builder request =
           SliceRequest.builder(job.id())
@@ -376,8 +376,8 @@ final class ClusterAssembly {
               .priority(job.priority())
               .tenant(job.account());
       List<Shape> shapes =
-          job.dims().isPresent()
-              ? List.of(job.dims().get())
+          only != null
+              ? List.of(only)
               : offered.stream().filter(dims -> dims.chips() == size).toList();
       return shapes.isEmpty()
           ? request.chips(size).build()
@@ -450,7 +450,7 @@ final class ClusterAssembly {
       }
       segments.forEach(
           (job, boxes) -> {
-            SliceRequest request = request(job);
+            SliceRequest request = request(job, null);
             for (int i = 0; i < boxes.size(); i++) {
               fleet.running(slice(job, request, i, boxes.get(i)));
             }
@@ -505,7 +505,7 @@ final class ClusterAssembly {
     private static final int MAX_STEPS = 2_000_000;
 
     private final SlurmTorus torus;
-    private final Set<Integer> left;
+    private final TreeSet<Integer> left;
     private final int size;
     private final List<TorusBox> boxes = new ArrayList<>();
     private int steps;
@@ -529,43 +529,57 @@ final class ClusterAssembly {
       return cells.size() % size == 0 && cover.go() ? cover.boxes : null;
     }
 
+    /** A cell that is the first left, and the boxes that might hold it. */
+    private record Choice(List<TorusBox> boxes, int[] next) {}
+
     private boolean go() {
-      if (left.isEmpty()) {
-        return true;
-      }
-      int first = left.iterator().next();
-      Set<TorusBox> tried = new HashSet<>();
-      for (TorusPlacement placement : placements(torus, size)) {
-        for (TorusBox box : around(first, placement)) {
-          if (steps > MAX_STEPS) {
-            return false;
+      List<Choice> stack = new ArrayList<>();
+      stack.add(choice());
+      while (!left.isEmpty()) {
+        Choice choice = stack.get(stack.size() - 1);
+        TorusBox taken = null;
+        while (taken == null && choice.next()[0] < choice.boxes().size() && steps <= MAX_STEPS) {
+          TorusBox box = choice.boxes().get(choice.next()[0]++);
+          taken = take(box) ? box : null;
+        }
+        if (taken != null) {
+          boxes.add(taken);
+          if (!left.isEmpty()) {
+            stack.add(choice());
           }
-          if (tried.add(box) && take(box)) {
-            if (go()) {
-              return true;
-            }
-            boxes.remove(boxes.size() - 1);
-            for (int cell : box.cells(torus.dims())) {
-              left.add(cell);
-            }
-          }
+          continue;
+        }
+        stack.remove(stack.size() - 1);
+        if (stack.isEmpty() || steps > MAX_STEPS) {
+          return false;
+        }
+        for (int cell : boxes.remove(boxes.size() - 1).cells(torus.dims())) {
+          left.add(cell);
         }
       }
-      return false;
+      return true;
+    }
+
+    private Choice choice() {
+      Set<TorusBox> around = new LinkedHashSet<>();
+      for (TorusPlacement placement : placements(torus, size)) {
+        around.addAll(around(left.first(), placement));
+      }
+      return new Choice(List.copyOf(around), new int[1]);
     }
 
     /** The anchors of a placement that hold a cell. */
     private List<TorusBox> around(int cell, TorusPlacement placement) {
       Shape dims = torus.dims();
       Shape e = placement.dims();
-      var at = torus.chip(cell);
+      Chip at = torus.chip(cell);
       List<TorusBox> found = new ArrayList<>();
       for (int z = 0; z < e.z(); z++) {
         for (int y = 0; y < e.y(); y++) {
           for (int x = 0; x < e.x(); x++) {
             steps++;
-            var origin =
-                new dev.slicewright.topology.Chip(
+            Chip origin =
+                new Chip(
                     Math.floorMod(at.x() - x, dims.x()),
                     Math.floorMod(at.y() - y, dims.y()),
                     Math.floorMod(at.z() - z, dims.z()));
@@ -589,7 +603,6 @@ final class ClusterAssembly {
       for (int cell : cells) {
         left.remove(cell);
       }
-      boxes.add(box);
       return true;
     }
   }

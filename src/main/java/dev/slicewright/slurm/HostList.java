@@ -1,6 +1,7 @@
 package dev.slicewright.slurm;
 
 import dev.slicewright.InvalidInputException;
+import dev.slicewright.Problems;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Comparator;
@@ -56,7 +57,7 @@ public final class HostList {
    * @throws InvalidInputException naming each name that is none
    */
   public static HostList of(Collection<String> names) {
-    var problems = new dev.slicewright.Problems();
+    Problems problems = new Problems();
     int i = 0;
     for (String name : names) {
       String wrong = whyNoName(Objects.requireNonNullElse(name, ""));

@@ -10,6 +10,7 @@ import dev.slicewright.topology.Footprint;
 import dev.slicewright.topology.Shape;
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
@@ -154,7 +155,7 @@ public final class SlurmCluster {
 
   private SlurmCluster withJobs(Collection<SlurmJob> queue, Problems problems) {
     List<SlurmJob> distinct = new ArrayList<>();
-    Set<String> ids = new java.util.HashSet<>();
+    Set<String> ids = new HashSet<>();
     for (SlurmJob job : queue) {
       if (ids.add(job.id())) {
         distinct.add(job);

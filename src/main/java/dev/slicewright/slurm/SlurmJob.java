@@ -1,6 +1,7 @@
 package dev.slicewright.slurm;
 
 import dev.slicewright.InvalidInputException;
+import dev.slicewright.Problem;
 import dev.slicewright.Problems;
 import dev.slicewright.slurm.TextTree.Fields;
 import dev.slicewright.topology.Shape;
@@ -404,7 +405,7 @@ public final class SlurmJob {
     Duration limit = limit(raw.limit, path, own);
     long start =
         raw.start.isEmpty() ? 0 : whole(raw.start, path + ".start_time", own, 0, 1L << 40);
-    for (var problem : own.list()) {
+    for (Problem problem : own.list()) {
       problems.add(problem.path(), problem.message());
     }
     if (!own.isEmpty()) {

@@ -73,9 +73,9 @@ final class TorusModel {
           : partitions(torus, SlurmModel.PARTITIONS, all, name);
     }
     Grid grid = Grid.of(torus);
-    if (settings.anyAnchor() || grid.isExact(torus, offered)) {
-      SlurmModel kind =
-          grid.isExact(torus, offered) ? SlurmModel.BOXES : SlurmModel.ANY_ANCHOR;
+    boolean exact = grid.isExact(torus, offered);
+    if (exact || settings.anyAnchor()) {
+      SlurmModel kind = exact ? SlurmModel.BOXES : SlurmModel.ANY_ANCHOR;
       List<Shape> shapes = torus.placements().stream().map(TorusPlacement::dims).toList();
       Slicing boxes = new Slicing.TorusBoxes(shapes, false);
       return new TorusModel(torus, kind, grid.seed, grid.tile, boxes, name);
