@@ -51,8 +51,8 @@ public final class HostList {
   /**
    * A list of names.
    *
-   * @param names in any order, each 1 to {@link #MAX_NAME} characters without brackets, commas and
-   *     white space
+   * @param names in any order, each 1 to {@link #MAX_NAME} printable ASCII characters without brackets,
+   *     commas and white space
    * @return the list
    * @throws InvalidInputException naming each name that is none
    */
@@ -191,8 +191,8 @@ public final class HostList {
   }
 
   /**
-   * The shortest text that keeps the order with one bracket for each run of names with a common
-   * prefix: {@code tpu[1-4,7],gpu2}. O(n)
+   * A text that keeps the order, with one bracket for each run of names that differ in the number
+   * at their end alone: {@code tpu[1-4,7],gpu2}. O(n)
    */
   @Override
   public String toString() {
@@ -282,8 +282,8 @@ public final class HostList {
     }
     for (int i = 0; i < name.length(); i++) {
       char c = name.charAt(i);
-      if (c == '[' || c == ']' || c == ',' || c <= ' ' || c == '\u007f') {
-        return "expected a node name without brackets, commas and white space, but was "
+      if (c == '[' || c == ']' || c == ',' || c <= ' ' || c > '~') {
+        return "expected a node name of ASCII without brackets, commas and white space, but was "
             + quoted(name.toString())
             + "; give one name";
       }

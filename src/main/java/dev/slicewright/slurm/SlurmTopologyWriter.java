@@ -14,7 +14,6 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.LinkedHashSet;
 import java.util.List;
-import java.util.Objects;
 import java.util.Set;
 
 /**
@@ -200,6 +199,13 @@ public final class SlurmTopologyWriter {
               + topology
               + "; topology/torus3d knows boxes of a torus alone");
     }
+    if (topology.hostNames().isEmpty()) {
+      throw new InvalidInputException(
+          "pod",
+          "hostNames",
+          "expected the names of its nodes, but there are none; give them to the topology's"
+              + " builder");
+    }
     Shape tile = topology.hostTile();
     Shape grid = divided(topology.dims(), tile);
     List<Shape> wanted = shapes.isEmpty() ? topology.legalShapes() : shapes;
@@ -236,6 +242,7 @@ public final class SlurmTopologyWriter {
    */
   private static SlurmTorus meshAsTorus(Pod pod, Shape grid, Set<TorusPlacement> placements) {
     TpuTopology topology = pod.topology();
+    HostList.of(topology.hostNames()); // refuses what Slurm could not read back
     int[] dims = new int[3];
     for (Axis axis : Axis.values()) {
       boolean open = grid.get(axis) > 1 && !topology.wraps(axis);
@@ -248,17 +255,13 @@ public final class SlurmTopologyWriter {
       int x = host % grid.x();
       int y = host / grid.x() % grid.y();
       int z = host / (grid.x() * grid.y());
-      nodes[x + dims[0] * (y + dims[1] * z)] = nodeName(names.get(host));
+      nodes[x + dims[0] * (y + dims[1] * z)] = names.get(host);
     }
     return new SlurmTorus(
         pod.id(),
         Shape.of(dims[0], dims[1], dims[2]),
         Arrays.asList(nodes),
         List.copyOf(placements));
-  }
-
-  private static String nodeName(String host) {
-    return HostList.of(List.of(Objects.requireNonNull(host, "host"))).names().get(0);
   }
 
   private static boolean isWhole(Shape extents, Shape tile) {

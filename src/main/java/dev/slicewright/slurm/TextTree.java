@@ -141,8 +141,8 @@ final class TextTree {
     }
     if (parser instanceof YAMLParser yaml && yaml.isCurrentAlias()) {
       throw problem(
-          "expected a value, but was the alias *"
-              + HostList.quoted(yaml.getString())
+          "expected a value, but was the alias "
+              + HostList.quoted("*" + yaml.getString())
               + "; Slurm's file needs none: write the value out");
     }
     switch (token) {
