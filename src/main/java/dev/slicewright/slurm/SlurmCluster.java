@@ -5,6 +5,8 @@ import dev.slicewright.Problem;
 import dev.slicewright.Problems;
 import dev.slicewright.fleet.Fleet;
 import dev.slicewright.plan.Placement;
+import dev.slicewright.request.Permission;
+import dev.slicewright.request.PlanningRules;
 import dev.slicewright.request.SliceRequest;
 import dev.slicewright.topology.Footprint;
 import dev.slicewright.topology.Shape;
@@ -262,6 +264,23 @@ public final class SlurmCluster {
     List<SlurmLeftOut> all = new ArrayList<>(topologyLeftOut);
     all.addAll(assembly.leftOut());
     return List.copyOf(all);
+  }
+
+  /**
+   * Rules under which running jobs that Slurm may not requeue are pinned, whatever the rules say
+   * of other jobs: one that is cancelled must be submitted anew by its user.
+   *
+   * @param rules the rules
+   * @return the rules with a permission for each such job
+   */
+  public PlanningRules pinned(PlanningRules rules) {
+    PlanningRules.Builder builder = rules.toBuilder();
+    for (SlurmJob job : jobs) {
+      if (!job.mayRequeue() && !assembly.fleet().runningOf(job.id()).isEmpty()) {
+        builder.permit(job.id(), Permission.PINNED);
+      }
+    }
+    return builder.build();
   }
 
   /**
