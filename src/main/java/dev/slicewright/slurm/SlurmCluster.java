@@ -113,7 +113,12 @@ public final class SlurmCluster {
    * @throws InvalidInputException if strict and a node of a torus is missing
    */
   public SlurmCluster withNodes(Collection<SlurmNode> states) {
-    return with(List.copyOf(states), List.of());
+    Problems problems = new Problems();
+    List<SlurmNode> known = states.stream().filter(Objects::nonNull).toList();
+    if (known.size() < states.size()) {
+      problems.add("nodes", "expected nodes, but some are null; drop them");
+    }
+    return with(known, problems.list());
   }
 
   private SlurmCluster with(List<SlurmNode> states, List<Problem> problems) {
@@ -159,7 +164,9 @@ public final class SlurmCluster {
     List<SlurmJob> distinct = new ArrayList<>();
     Set<String> ids = new HashSet<>();
     for (SlurmJob job : queue) {
-      if (ids.add(job.id())) {
+      if (job == null) {
+        problems.add("jobs", "expected jobs, but one is null; drop it");
+      } else if (ids.add(job.id())) {
         distinct.add(job);
       } else {
         problems.add("Job/" + job.id(), "expected each job once, but it is listed twice; drop one");
