@@ -27,7 +27,7 @@ class SlurmAnchorsTest {
   private final SlicePlanner planner = SlicePlanner.create();
 
   /** What a random case is made of. */
-  private record Case(List<SlurmTorus> toruses, String yaml, List<SlurmNode> nodes) {}
+  record Case(List<SlurmTorus> toruses, String yaml, List<SlurmNode> nodes) {}
 
   @Test
   void aJobThatSlurmCouldStartIsStartedAndNoOther() {
