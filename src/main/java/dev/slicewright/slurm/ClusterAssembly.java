@@ -192,8 +192,7 @@ final class ClusterAssembly {
 
     void states(List<SlurmNode> nodes) {
       Map<String, Use> worst = new HashMap<>();
-      nodes.forEach(
-          n -> worst.merge(n.name(), n.use(), (a, b) -> a.compareTo(b) >= 0 ? a : b));
+      nodes.forEach(n -> worst.merge(n.name(), n.use(), (a, b) -> a.compareTo(b) >= 0 ? a : b));
       for (SlurmTorus torus : toruses) {
         List<String> missing = new ArrayList<>();
         Use[] use = uses.get(torus.name());
@@ -281,8 +280,7 @@ final class ClusterAssembly {
       } else {
         leftOut.add(
             new SlurmLeftOut(
-                "job " + job.id(),
-                why + "; its nodes " + job.nodes().sorted() + " are cordoned."));
+                "job " + job.id(), why + "; its nodes " + job.nodes().sorted() + " are cordoned."));
       }
     }
 
@@ -406,8 +404,7 @@ final class ClusterAssembly {
       Map<String, boolean[]> idle = idle();
       Set<Long> wanted = new LinkedHashSet<>();
       for (SliceRequest request : requests) {
-        wanted.add(
-            request.shapes().isEmpty() ? request.chips() : request.shapes().get(0).chips());
+        wanted.add(request.shapes().isEmpty() ? request.chips() : request.shapes().get(0).chips());
       }
       for (SlurmTorus torus : toruses) {
         List<TorusBox> used = new ArrayList<>();
@@ -415,9 +412,7 @@ final class ClusterAssembly {
             .values()
             .forEach(
                 list ->
-                    list.stream()
-                        .filter(s -> s.torus() == torus)
-                        .forEach(s -> used.add(s.box())));
+                    list.stream().filter(s -> s.torus() == torus).forEach(s -> used.add(s.box())));
         TorusModel model =
             TorusModel.of(
                 torus,

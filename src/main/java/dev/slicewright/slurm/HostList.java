@@ -51,8 +51,8 @@ public final class HostList {
   /**
    * A list of names.
    *
-   * @param names in any order, each 1 to {@link #MAX_NAME} printable ASCII characters without brackets,
-   *     commas and white space
+   * @param names in any order, each 1 to {@link #MAX_NAME} printable ASCII characters without
+   *     brackets, commas and white space
    * @return the list
    * @throws InvalidInputException naming each name that is none
    */

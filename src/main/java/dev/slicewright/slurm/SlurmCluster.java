@@ -37,8 +37,7 @@ import org.jspecify.annotations.Nullable;
 public final class SlurmCluster {
 
   /** What a reader was told. */
-  record Settings(
-      boolean lenient, String accelerator, boolean anyAnchor, Set<String> partitions) {}
+  record Settings(boolean lenient, String accelerator, boolean anyAnchor, Set<String> partitions) {}
 
   private final String topology;
   private final List<SlurmTorus> toruses;
@@ -274,8 +273,8 @@ public final class SlurmCluster {
   }
 
   /**
-   * Rules under which running jobs that Slurm may not requeue are pinned, whatever the rules say
-   * of other jobs: one that is cancelled must be submitted anew by its user.
+   * Rules under which running jobs that Slurm may not requeue are pinned, whatever the rules say of
+   * other jobs: one that is cancelled must be submitted anew by its user.
    *
    * @param rules the rules
    * @return the rules with a permission for each such job
@@ -304,8 +303,8 @@ public final class SlurmCluster {
    * nodes are all idle. Many idle nodes do not mean that there is one. They may overlap.
    *
    * @param size nodes, 1 or more
-   * @return the nodes of each, in canonical order; the anchors in the order of the plugin. O(anchors
-   *     · size)
+   * @return the nodes of each, in canonical order; the anchors in the order of the plugin.
+   *     O(anchors · size)
    */
   public List<HostList> idleAnchors(int size) {
     return assembly.idleAnchors(size);

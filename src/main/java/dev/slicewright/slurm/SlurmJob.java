@@ -403,8 +403,7 @@ public final class SlurmJob {
     long priority =
         raw.priority.isEmpty() ? 0 : whole(raw.priority, path + ".priority", own, 0, 1L << 40);
     Duration limit = limit(raw.limit, path, own);
-    long start =
-        raw.start.isEmpty() ? 0 : whole(raw.start, path + ".start_time", own, 0, 1L << 40);
+    long start = raw.start.isEmpty() ? 0 : whole(raw.start, path + ".start_time", own, 0, 1L << 40);
     for (Problem problem : own.list()) {
       problems.add(problem.path(), problem.message());
     }
@@ -722,8 +721,7 @@ public final class SlurmJob {
       if (segment < 0) {
         problems.add("segment", "expected 0 or more, but was " + segment);
       }
-      if (dims != null
-          && (dims.rank() != 3 || dims.chips() != (segment > 0 ? segment : nodes))) {
+      if (dims != null && (dims.rank() != 3 || dims.chips() != (segment > 0 ? segment : nodes))) {
         problems.add(
             "dims",
             "expected three extents of as many nodes as the job or segment has, but was " + dims);

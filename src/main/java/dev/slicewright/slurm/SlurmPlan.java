@@ -28,9 +28,9 @@ import java.util.TreeMap;
  * A plan in Slurm's words: node lists for jobs, what to requeue and start in which order, and why
  * jobs wait. Immutable, safe to share.
  *
- * <p>Slurm starts a pinned job on exactly its list: topology/torus3d takes a required node list that
- * lies inside an anchor as that anchor. It does not order ranks by it; {@link Segment#nodes()} has
- * the order for a rank file.
+ * <p>Slurm starts a pinned job on exactly its list: topology/torus3d takes a required node list
+ * that lies inside an anchor as that anchor. It does not order ranks by it; {@link Segment#nodes()}
+ * has the order for a rank file.
  */
 public final class SlurmPlan {
 
@@ -124,12 +124,7 @@ public final class SlurmPlan {
    * @param commands how, as shell commands; empty where a job must be submitted anew
    */
   public record Action(
-      int number,
-      Kind kind,
-      String job,
-      HostList nodes,
-      String sentence,
-      List<String> commands) {
+      int number, Kind kind, String job, HostList nodes, String sentence, List<String> commands) {
 
     /** What is done. Immutable, safe to share. */
     public enum Kind {
@@ -190,7 +185,10 @@ public final class SlurmPlan {
     List<JobPlacement> placements =
         plan.placements().stream().map(p -> placement(cluster, p)).toList();
     Set<String> taken = new HashSet<>();
-    script.now.values().forEach(segments -> segments.values().forEach(s -> taken.addAll(s.nodes())));
+    script
+        .now
+        .values()
+        .forEach(segments -> segments.values().forEach(s -> taken.addAll(s.nodes())));
     return new SlurmPlan(
         placements,
         script.actions,
@@ -330,7 +328,10 @@ public final class SlurmPlan {
       this.cluster = cluster;
       for (RunningSlice slice : cluster.fleet().running()) {
         String job = slice.request().id();
-        put(job, slice.id().index(), segment(cluster, slice.pod(), slice.shape(), slice.footprint()));
+        put(
+            job,
+            slice.id().index(),
+            segment(cluster, slice.pod(), slice.shape(), slice.footprint()));
         running.add(job);
         slices.put(job, slice.request().slices());
       }
@@ -389,7 +390,12 @@ public final class SlurmPlan {
             Action.Kind.CANCEL,
             job,
             nodes,
-            "job " + job + " " + why + " and may not be requeued: cancel it, it gives back " + nodes,
+            "job "
+                + job
+                + " "
+                + why
+                + " and may not be requeued: cancel it, it gives back "
+                + nodes,
             List.of("scancel " + job));
       }
     }
@@ -430,8 +436,7 @@ public final class SlurmPlan {
     }
 
     private HostList nodes(String job) {
-      return HostList.of(
-              now.get(job).values().stream().flatMap(s -> s.nodes().stream()).toList())
+      return HostList.of(now.get(job).values().stream().flatMap(s -> s.nodes().stream()).toList())
           .sorted();
     }
 

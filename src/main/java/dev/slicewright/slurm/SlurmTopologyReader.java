@@ -44,8 +44,7 @@ public final class SlurmTopologyReader {
   private final String topology;
   private final SlurmCluster.Settings settings;
 
-  private SlurmTopologyReader(
-      boolean lenient, String topology, SlurmCluster.Settings settings) {
+  private SlurmTopologyReader(boolean lenient, String topology, SlurmCluster.Settings settings) {
     this.lenient = lenient;
     this.topology = topology;
     this.settings = settings;
@@ -106,8 +105,7 @@ public final class SlurmTopologyReader {
    */
   public SlurmTopologyReader anyAnchor(boolean value) {
     return with(
-        new SlurmCluster.Settings(
-            lenient, settings.accelerator(), value, settings.partitions()));
+        new SlurmCluster.Settings(lenient, settings.accelerator(), value, settings.partitions()));
   }
 
   /**
@@ -173,8 +171,7 @@ public final class SlurmTopologyReader {
   private record Chosen(String name, Fields torus3d) {}
 
   /** The topology to read; the others are left out, each named. */
-  private @Nullable Chosen choose(
-      List<?> listed, Problems problems, List<SlurmLeftOut> leftOut) {
+  private @Nullable Chosen choose(List<?> listed, Problems problems, List<SlurmLeftOut> leftOut) {
     Map<String, Fields> torus = new LinkedHashMap<>();
     Set<String> names = new HashSet<>();
     String byDefault = "";
@@ -221,8 +218,7 @@ public final class SlurmTopologyReader {
         torus.put(name, inner);
       }
     }
-    String pick =
-        !topology.isEmpty() ? topology : torus.containsKey(byDefault) ? byDefault : first;
+    String pick = !topology.isEmpty() ? topology : torus.containsKey(byDefault) ? byDefault : first;
     Fields picked = torus.remove(pick);
     for (String other : torus.keySet()) {
       leftOut.add(
@@ -230,7 +226,9 @@ public final class SlurmTopologyReader {
               "topology " + other,
               picked == null
                   ? "is not the one asked for, " + pick + "."
-                  : "is another torus3d topology; " + pick + " was read, as nodes may be in both."));
+                  : "is another torus3d topology; "
+                      + pick
+                      + " was read, as nodes may be in both."));
     }
     return picked == null ? null : new Chosen(pick, picked);
   }
@@ -342,8 +340,7 @@ public final class SlurmTopologyReader {
       Arrays.fill(cells, "");
       List<?> regions = fields.list("regions");
       if (fields.has("nodes") && !regions.isEmpty()) {
-        fields.problem(
-            "nodes", "expected either nodes or regions, but both are given; drop one");
+        fields.problem("nodes", "expected either nodes or regions, but both are given; drop one");
         return null;
       }
       if (regions.isEmpty()) {

@@ -275,7 +275,6 @@ public final class SlurmTopologyWriter {
   }
 
   private static Shape divided(Shape extents, Shape tile) {
-    return Shape.of(
-        extents.x() / tile.x(), extents.y() / tile.y(), extents.z() / tile.z());
+    return Shape.of(extents.x() / tile.x(), extents.y() / tile.y(), extents.z() / tile.z());
   }
 }

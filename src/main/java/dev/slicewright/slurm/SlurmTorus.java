@@ -34,8 +34,7 @@ public final class SlurmTorus {
    * @param placements the boxes that jobs may get, in the order listed; empty where jobs may have
    *     any nodes
    */
-  public SlurmTorus(
-      String name, Shape dims, List<String> nodes, List<TorusPlacement> placements) {
+  public SlurmTorus(String name, Shape dims, List<String> nodes, List<TorusPlacement> placements) {
     this.name = Objects.requireNonNull(name, "name");
     this.dims = Objects.requireNonNull(dims, "dims");
     this.nodes = List.copyOf(nodes);
@@ -146,8 +145,7 @@ public final class SlurmTorus {
   }
 
   Chip chip(int index) {
-    return new Chip(
-        index % dims.x(), index / dims.x() % dims.y(), index / (dims.x() * dims.y()));
+    return new Chip(index % dims.x(), index / dims.x() % dims.y(), index / (dims.x() * dims.y()));
   }
 
   int index(Chip cell) {

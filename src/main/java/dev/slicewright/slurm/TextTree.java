@@ -66,8 +66,7 @@ final class TextTree {
     checkLength(text, MAX_YAML, what);
     YAMLFactory factory =
         YAMLFactory.builder()
-            .loadSettings(
-                LoadSettings.builder().setCodePointLimit(MAX_YAML).setLabel(what).build())
+            .loadSettings(LoadSettings.builder().setCodePointLimit(MAX_YAML).setLabel(what).build())
             .streamReadConstraints(CONSTRAINTS)
             .build();
     return parse(factory.createParser(ObjectReadContext.empty(), text), what, null);
@@ -121,8 +120,7 @@ final class TextTree {
     }
   }
 
-  private static InvalidInputException unreadable(
-      String what, int line, @Nullable String message) {
+  private static InvalidInputException unreadable(String what, int line, @Nullable String message) {
     String first = message == null ? "" : message.lines().findFirst().orElse("");
     return new InvalidInputException(
         what,

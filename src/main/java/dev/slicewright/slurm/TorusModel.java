@@ -80,8 +80,7 @@ final class TorusModel {
       Slicing boxes = new Slicing.TorusBoxes(shapes, false);
       return new TorusModel(torus, kind, grid.seed, grid.tile, boxes, name);
     }
-    AnchorFamily some =
-        AnchorFamily.some(torus, present.used(), present.wanted(), present.idle());
+    AnchorFamily some = AnchorFamily.some(torus, present.used(), present.wanted(), present.idle());
     return partitions(torus, SlurmModel.SOME_ANCHORS, some, name);
   }
 
@@ -95,8 +94,7 @@ final class TorusModel {
       }
       specs.add(new PartitionSpec(box.toString(), box.extents(), hosts));
     }
-    return new TorusModel(
-        torus, kind, ORIGIN, CELL, new Slicing.NestedPartitions(specs), name);
+    return new TorusModel(torus, kind, ORIGIN, CELL, new Slicing.NestedPartitions(specs), name);
   }
 
   /**
@@ -134,8 +132,7 @@ final class TorusModel {
         own.add(p.dims());
         sorted.add(p.dims().sorted());
         for (Axis axis : Axis.values()) {
-          if (!p.isRing(axis, torus.dims())
-              && p.step(axis, torus.dims()) != tile.get(axis)) {
+          if (!p.isRing(axis, torus.dims()) && p.step(axis, torus.dims()) != tile.get(axis)) {
             return false;
           }
         }

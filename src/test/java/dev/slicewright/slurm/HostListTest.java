@@ -48,8 +48,24 @@ class HostListTest {
   @ParameterizedTest
   @ValueSource(
       strings = {
-        "n[", "n]", "n[]", "n[1-]", "n[-1]", "n[2-1]", "n[1-2:0]", "n[a-b]", "n[1,,2]", "a,,b",
-        "a,", ",a", "n[1-2", "n[1[2]]", "a b", "n[1 - 2]", "n[1-9999999999999999999]", "[1]é",
+        "n[",
+        "n]",
+        "n[]",
+        "n[1-]",
+        "n[-1]",
+        "n[2-1]",
+        "n[1-2:0]",
+        "n[a-b]",
+        "n[1,,2]",
+        "a,,b",
+        "a,",
+        ",a",
+        "n[1-2",
+        "n[1[2]]",
+        "a b",
+        "n[1 - 2]",
+        "n[1-9999999999999999999]",
+        "[1]é",
         "a[1][1][1][1][1][1][1][1][1][1][1][1][1][1][1][1][1]"
       })
   void whatIsNoHostListIsRefusedWithTheText(String text) {
@@ -153,10 +169,7 @@ class HostListTest {
     Arbitrary<String> padded = Arbitraries.integers().between(0, 12).map(i -> "00" + i);
     Arbitrary<String> digits = Arbitraries.oneOf(number, any, padded);
     Arbitrary<String> end = Arbitraries.of("", "", "", "-ib", "b");
-    return Combinators.combine(prefix, digits, end)
-        .as((p, d, e) -> p + d + e)
-        .list()
-        .ofMaxSize(20);
+    return Combinators.combine(prefix, digits, end).as((p, d, e) -> p + d + e).list().ofMaxSize(20);
   }
 
   @Provide

@@ -256,13 +256,11 @@ class SlurmAnchorsTest {
   }
 
   private static Shape shape(Random random, int most) {
-    return Shape.of(
-        1 + random.nextInt(most), 1 + random.nextInt(most), 1 + random.nextInt(most));
+    return Shape.of(1 + random.nextInt(most), 1 + random.nextInt(most), 1 + random.nextInt(most));
   }
 
   private static int size(Random random, List<SlurmTorus> toruses) {
-    List<TorusPlacement> all =
-        toruses.get(random.nextInt(toruses.size())).placements();
+    List<TorusPlacement> all = toruses.get(random.nextInt(toruses.size())).placements();
     return (int) all.get(random.nextInt(all.size())).size() + (random.nextInt(20) == 0 ? 1 : 0);
   }
 

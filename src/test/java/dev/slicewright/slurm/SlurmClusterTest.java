@@ -120,8 +120,7 @@ class SlurmClusterTest {
             Map.entry(new Part.Host(new HostId(120)), Health.FAILED),
             Map.entry(new Part.Host(new HostId(122)), Health.DEGRADED));
     assertThat(pod.cordons())
-        .containsExactlyInAnyOrder(
-            new Part.Host(new HostId(121)), new Part.Host(new HostId(122)));
+        .containsExactlyInAnyOrder(new Part.Host(new HostId(121)), new Part.Host(new HostId(122)));
     assertThat(cluster.idleNodes().toString()).isEqualTo("tpu[001-120,124-128]");
   }
 
@@ -144,7 +143,8 @@ class SlurmClusterTest {
       text.append(name).append(i == 3 ? " drained" : i == 9 ? " down" : " idle").append('\n');
     }
     json.append("]}");
-    String old = json.toString().replace("[\"IDLE\", \"DRAIN\"]", "\"idle\",\"state_flags\":[\"DRAIN\"]");
+    String old =
+        json.toString().replace("[\"IDLE\", \"DRAIN\"]", "\"idle\",\"state_flags\":[\"DRAIN\"]");
 
     assertThat(strict().withNodes(json.toString()).fleet())
         .isEqualTo(strict().withNodes(text.toString()).fleet())

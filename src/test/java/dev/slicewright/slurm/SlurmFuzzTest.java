@@ -17,9 +17,49 @@ import org.junit.jupiter.params.provider.ValueSource;
 class SlurmFuzzTest {
 
   private static final String[] BITS = {
-    "\n", "\t", " ", ":", "-", "[", "]", "{", "}", ",", "&a", "*a", "!!", "|", ">", "\"", "'", "#",
-    "%", "@", "0", "9", "-1", "99999", "65536", "x", "dims", "nodes", "\u0000", "\u2028", "é",
-    "\ud800", "---", "...", "?", "null", "~", "1e9", "0x10", "[1-99999999]", "n[1-", "<<: ", "- "
+    "\n",
+    "\t",
+    " ",
+    ":",
+    "-",
+    "[",
+    "]",
+    "{",
+    "}",
+    ",",
+    "&a",
+    "*a",
+    "!!",
+    "|",
+    ">",
+    "\"",
+    "'",
+    "#",
+    "%",
+    "@",
+    "0",
+    "9",
+    "-1",
+    "99999",
+    "65536",
+    "x",
+    "dims",
+    "nodes",
+    "\u0000",
+    "\u2028",
+    "é",
+    "\ud800",
+    "---",
+    "...",
+    "?",
+    "null",
+    "~",
+    "1e9",
+    "0x10",
+    "[1-99999999]",
+    "n[1-",
+    "<<: ",
+    "- "
   };
 
   @Test
@@ -103,7 +143,8 @@ class SlurmFuzzTest {
   }
 
   @ParameterizedTest
-  @ValueSource(strings = {"", "x", "[]", "{}", "- {}", "null", "- - -", "\ufeff", "%YAML 9", "&a [*a]"})
+  @ValueSource(
+      strings = {"", "x", "[]", "{}", "- {}", "null", "- - -", "\ufeff", "%YAML 9", "&a [*a]"})
   void smallTextsThatAreNoTopologyAreRefused(String text) {
     assertThatThrownBy(() -> SlurmTopologyReader.lenient().read(text))
         .isInstanceOfSatisfying(
@@ -112,7 +153,8 @@ class SlurmFuzzTest {
 
   @Test
   void depthSizeAndExpansionsAreBounded() {
-    String bomb = "- topology: t\n  torus3d: {toruses: [{name: a, dims: {x: 2, y: 1, z: 1}, nodes: ";
+    String bomb =
+        "- topology: t\n  torus3d: {toruses: [{name: a, dims: {x: 2, y: 1, z: 1}, nodes: ";
     for (String text :
         List.of(
             "[".repeat(100_000),

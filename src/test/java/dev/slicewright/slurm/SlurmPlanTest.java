@@ -57,8 +57,7 @@ class SlurmPlanTest {
         }
       }
     }
-    assertThat(HostList.parse(placed.nodeList()))
-        .isEqualTo(HostList.of(placed.nodes()).sorted());
+    assertThat(HostList.parse(placed.nodeList())).isEqualTo(HostList.of(placed.nodes()).sorted());
     assertThat(torus.address(placed.nodes().get(0)))
         .contains("t0:" + first.x() + ":" + first.y() + ":" + first.z());
     assertThat(plan.actions())
@@ -111,7 +110,8 @@ class SlurmPlanTest {
         .extracting(SlurmPlan.Action::kind)
         .containsExactly(Kind.REQUEUE, Kind.START, Kind.RELEASE);
     assertThat(plan.actions().get(0).sentence())
-        .isEqualTo("job 1 makes room for other jobs: requeue and hold it, it gives back tpu[001-128]");
+        .isEqualTo(
+            "job 1 makes room for other jobs: requeue and hold it, it gives back tpu[001-128]");
   }
 
   @Test
@@ -120,8 +120,7 @@ class SlurmPlanTest {
         cluster(
             SlurmJob.builder("1", 128).runningOn("tpu[001-128]").mayRequeue(false).build(),
             SlurmJob.builder("2", 64).priority(10).build());
-    PlanningRules rules =
-        PlanningRules.builder().permitByDefault(Permission.EVICTABLE).build();
+    PlanningRules rules = PlanningRules.builder().permitByDefault(Permission.EVICTABLE).build();
 
     assertThat(plan(cluster, rules).actions().get(0).commands()).containsExactly("scancel 1");
     assertThat(plan(cluster, cluster.pinned(rules)).actions()).isEmpty();

@@ -50,9 +50,7 @@ class SlurmTopologyWriterTest {
             "t1",
             Shape.of(2, 2, 1),
             nodes,
-            List.of(
-                new TorusPlacement(
-                    Shape.of(1, 1, 1), new Chip(1, 0, 0), Shape.of(2, 1, 1))));
+            List.of(new TorusPlacement(Shape.of(1, 1, 1), new Chip(1, 0, 0), Shape.of(2, 1, 1))));
 
     assertThat(SlurmTopologyWriter.write("pods", List.of(full, holed)))
         .isEqualTo(
