@@ -16,10 +16,12 @@ import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashMap;
+import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
@@ -32,20 +34,21 @@ import org.jspecify.annotations.Nullable;
  */
 final class ClusterAssembly {
 
+  private final List<TorusState> states;
   private final Map<String, TorusModel> models;
   private final Fleet fleet;
   private final List<SliceRequest> requests;
   private final List<Problem> problems;
   private final List<SlurmLeftOut> leftOut;
-  private final Map<String, boolean[]> idle;
 
   private ClusterAssembly(Builder b) {
-    this.models = b.models;
+    this.states = List.copyOf(b.states);
+    this.models = new LinkedHashMap<>();
+    this.states.forEach(state -> models.put(state.torus.name(), state.model()));
     this.fleet = b.fleet();
     this.requests = List.copyOf(b.requests);
     this.problems = b.problems.list();
     this.leftOut = List.copyOf(b.leftOut);
-    this.idle = b.idle();
   }
 
   static ClusterAssembly of(
@@ -56,7 +59,7 @@ final class ClusterAssembly {
       List<SlurmJob> jobs) {
     Builder builder = new Builder(topology, toruses, settings);
     if (nodes != null) {
-      builder.states(nodes);
+      builder.nodes(nodes);
     }
     jobs.forEach(builder::running);
     builder.unexplained();
@@ -89,37 +92,32 @@ final class ClusterAssembly {
 
   HostList idleNodes() {
     List<String> names = new ArrayList<>();
-    for (TorusModel model : models.values()) {
-      boolean[] free = idle.get(model.torus().name());
-      for (int cell = 0; cell < free.length; cell++) {
-        if (free[cell]) {
-          names.add(model.torus().nodes().get(cell));
-        }
-      }
+    for (TorusState state : states) {
+      names.addAll(state.names(state.idle()));
     }
     return HostList.of(names).sorted();
-  }
-
-  List<HostList> idleAnchors(int size) {
-    return idleAnchors(size, Set.of());
   }
 
   /** The anchors of a size whose nodes are all idle, some nodes aside that are not any more. */
   List<HostList> idleAnchors(int size, Set<String> taken) {
     Set<HostList> found = new LinkedHashSet<>();
-    for (TorusModel model : models.values()) {
-      SlurmTorus torus = model.torus();
-      if (model.kind() == SlurmModel.UNUSABLE) {
+    for (TorusState state : states) {
+      SlurmTorus torus = state.torus;
+      if (state.model().kind() == SlurmModel.UNUSABLE) {
         continue;
       }
-      boolean[] free = idle.get(torus.name()).clone();
+      boolean[] free = state.idle();
       for (int cell = 0; cell < free.length; cell++) {
         free[cell] &= !taken.contains(torus.nodes().get(cell));
       }
       for (TorusPlacement placement : placements(torus, size)) {
         for (TorusBox box : AnchorFamily.anchors(torus, placement)) {
           if (AnchorFamily.isIdle(box, torus.dims(), free)) {
-            found.add(HostList.of(names(torus, box)).sorted());
+            List<String> names = new ArrayList<>();
+            for (int cell : box.cells(torus.dims())) {
+              names.add(torus.nodes().get(cell));
+            }
+            found.add(HostList.of(names).sorted());
           }
         }
       }
@@ -145,72 +143,95 @@ final class ClusterAssembly {
     return boxes;
   }
 
-  private static List<String> names(SlurmTorus torus, TorusBox box) {
-    List<String> names = new ArrayList<>();
-    for (int cell : box.cells(torus.dims())) {
-      names.add(torus.nodes().get(cell));
+  /** What is known of each cell of a torus. Confined to one thread at a time. */
+  private static final class TorusState {
+    final SlurmTorus torus;
+    final Use[] uses;
+    final boolean[] taken; // by a job, left out or not
+    final boolean[] cordoned; // for a job that is left out or not known
+    private @Nullable TorusModel model;
+
+    TorusState(SlurmTorus torus) {
+      this.torus = torus;
+      int cells = torus.nodes().size();
+      this.uses = new Use[cells];
+      for (int cell = 0; cell < cells; cell++) {
+        uses[cell] = torus.nodes().get(cell).isEmpty() ? Use.FAILED : Use.FREE;
+      }
+      this.taken = new boolean[cells];
+      this.cordoned = new boolean[cells];
     }
-    return names;
+
+    boolean[] idle() {
+      boolean[] idle = new boolean[uses.length];
+      for (int cell = 0; cell < idle.length; cell++) {
+        idle[cell] = uses[cell] == Use.FREE && !taken[cell] && !cordoned[cell];
+      }
+      return idle;
+    }
+
+    List<String> names(boolean[] cells) {
+      List<String> names = new ArrayList<>();
+      for (int cell = 0; cell < cells.length; cell++) {
+        if (cells[cell]) {
+          names.add(torus.nodes().get(cell));
+        }
+      }
+      return names;
+    }
+
+    TorusModel model() {
+      return Objects.requireNonNull(model, "model");
+    }
   }
 
   /** One segment of a running job. */
-  private record Segment(SlurmTorus torus, TorusBox box) {}
+  private record Segment(TorusState state, TorusBox box) {}
 
   /** Collects what becomes of the input. Confined to one thread at a time. */
   private static final class Builder {
     private final String topology;
-    private final List<SlurmTorus> toruses;
     private final SlurmCluster.Settings settings;
     private final Set<Shape> offered = new LinkedHashSet<>();
-    private final Map<String, Use[]> uses = new LinkedHashMap<>();
-    private final Map<String, boolean[]> taken = new HashMap<>(); // by jobs, left out or not
-    private final Map<String, boolean[]> cordoned = new HashMap<>();
+    private final List<TorusState> states = new ArrayList<>();
+    private final Map<String, TorusState> stateOf = new HashMap<>(); // by node
     private final Map<SlurmJob, List<Segment>> segments = new LinkedHashMap<>();
     private final List<SliceRequest> requests = new ArrayList<>();
-    private final Map<String, TorusModel> models = new LinkedHashMap<>();
     private final Problems problems = new Problems();
     private final List<SlurmLeftOut> leftOut = new ArrayList<>();
 
     Builder(String topology, List<SlurmTorus> toruses, SlurmCluster.Settings settings) {
       this.topology = topology;
-      this.toruses = toruses;
       this.settings = settings;
       for (SlurmTorus torus : toruses) {
-        int cells = torus.nodes().size();
-        Use[] use = new Use[cells];
-        for (int cell = 0; cell < cells; cell++) {
-          use[cell] = torus.nodes().get(cell).isEmpty() ? Use.FAILED : Use.FREE;
-        }
-        uses.put(torus.name(), use);
-        taken.put(torus.name(), new boolean[cells]);
-        cordoned.put(torus.name(), new boolean[cells]);
+        TorusState state = new TorusState(torus);
+        states.add(state);
+        torus.nodes().forEach(node -> stateOf.put(node, state));
         torus.placements().forEach(p -> offered.add(p.dims()));
       }
+      stateOf.remove(""); // a cell without a node
     }
 
     // ---------------------------------------------------------------- nodes
 
-    void states(List<SlurmNode> nodes) {
+    void nodes(List<SlurmNode> nodes) {
       Map<String, Use> worst = new HashMap<>();
       nodes.forEach(n -> worst.merge(n.name(), n.use(), (a, b) -> a.compareTo(b) >= 0 ? a : b));
-      for (SlurmTorus torus : toruses) {
-        List<String> missing = new ArrayList<>();
-        Use[] use = uses.get(torus.name());
-        for (int cell = 0; cell < use.length; cell++) {
-          String name = torus.nodes().get(cell);
+      for (TorusState state : states) {
+        boolean[] missing = new boolean[state.uses.length];
+        for (int cell = 0; cell < missing.length; cell++) {
+          String name = state.torus.nodes().get(cell);
           if (!name.isEmpty()) {
-            Use known = worst.get(name);
-            use[cell] = known == null ? Use.FAILED : known;
-            if (known == null) {
-              missing.add(name);
-            }
+            missing[cell] = !worst.containsKey(name);
+            state.uses[cell] = worst.getOrDefault(name, Use.FAILED);
           }
         }
-        if (!missing.isEmpty()) {
+        List<String> names = state.names(missing);
+        if (!names.isEmpty()) {
           problems.add(
-              "torus/" + torus.name() + ".nodes",
+              "torus/" + state.torus.name() + ".nodes",
               "expected the state of every node, but "
-                  + HostList.of(missing).sorted()
+                  + HostList.of(names).sorted()
                   + " are not listed; Slurm skips cells whose node it does not know: list all"
                   + " nodes, or drop these");
         }
@@ -219,15 +240,13 @@ final class ClusterAssembly {
 
     /** Nodes that are allocated though no job has them. */
     void unexplained() {
-      for (SlurmTorus torus : toruses) {
-        List<String> names = new ArrayList<>();
-        Use[] use = uses.get(torus.name());
-        for (int cell = 0; cell < use.length; cell++) {
-          if (use[cell] == Use.BUSY && !taken.get(torus.name())[cell]) {
-            cordoned.get(torus.name())[cell] = true;
-            names.add(torus.nodes().get(cell));
-          }
+      for (TorusState state : states) {
+        boolean[] busy = new boolean[state.uses.length];
+        for (int cell = 0; cell < busy.length; cell++) {
+          busy[cell] = state.uses[cell] == Use.BUSY && !state.taken[cell];
+          state.cordoned[cell] |= busy[cell];
         }
+        List<String> names = state.names(busy);
         if (!names.isEmpty()) {
           leftOut.add(
               new SlurmLeftOut(
@@ -243,68 +262,58 @@ final class ClusterAssembly {
       if (job.phase() != Phase.RUNNING && job.phase() != Phase.COMPLETING) {
         return;
       }
-      Map<SlurmTorus, Set<Integer>> cells = new LinkedHashMap<>();
+      Map<TorusState, Set<Integer>> cells = new LinkedHashMap<>();
       List<String> elsewhere = new ArrayList<>();
       boolean shared = false;
       for (String node : job.nodes().names()) {
-        SlurmTorus torus = torusOf(node);
-        if (torus == null) {
+        TorusState state = stateOf.get(node);
+        Integer cell = state == null ? null : state.torus.index(node);
+        if (state == null || cell == null) {
           elsewhere.add(node);
-          continue;
+        } else {
+          cells.computeIfAbsent(state, t -> new TreeSet<>()).add(cell);
+          shared |= state.taken[cell];
         }
-        int cell = torus.index(torus.cell(node).orElseThrow());
-        cells.computeIfAbsent(torus, t -> new TreeSet<>()).add(cell);
-        shared |= taken.get(torus.name())[cell];
       }
-      String why;
-      List<Segment> boxes = new ArrayList<>();
       if (cells.isEmpty()) {
         leftOut.add(new SlurmLeftOut("job " + job.id(), "runs on no torus of " + topology + "."));
         return;
-      } else if (!elsewhere.isEmpty()) {
-        why = "runs on " + HostList.of(elsewhere).sorted() + " too, which are on no torus";
-      } else if (shared) {
-        why = "shares nodes with another job";
-      } else {
-        why = cover(job, cells, boxes);
       }
-      for (Map.Entry<SlurmTorus, Set<Integer>> entry : cells.entrySet()) {
-        String torus = entry.getKey().name();
-        for (int cell : entry.getValue()) {
-          cordoned.get(torus)[cell] |= why != null && !taken.get(torus)[cell];
-          taken.get(torus)[cell] = true;
-        }
-      }
+      List<Segment> boxes = new ArrayList<>();
+      String why =
+          !elsewhere.isEmpty()
+              ? "runs on " + HostList.of(elsewhere).sorted() + " too, which are on no torus"
+              : shared ? "shares nodes with another job" : cover(job, cells, boxes);
+      cells.forEach(
+          (state, taken) -> {
+            for (int cell : taken) {
+              state.cordoned[cell] |= why != null && !state.taken[cell];
+              state.taken[cell] = true;
+            }
+          });
       if (why == null) {
         segments.put(job, boxes);
       } else {
         leftOut.add(
             new SlurmLeftOut(
-                "job " + job.id(), why + "; its nodes " + job.nodes().sorted() + " are cordoned."));
+                "job " + job.id(),
+                why + "; its nodes " + job.nodes().sorted() + " are cordoned."));
       }
-    }
-
-    private @Nullable SlurmTorus torusOf(String node) {
-      for (SlurmTorus torus : toruses) {
-        if (torus.index(node) != null) {
-          return torus;
-        }
-      }
-      return null;
     }
 
     /** Fills in the boxes of a job's segments, or says why its nodes are none. */
     private @Nullable String cover(
-        SlurmJob job, Map<SlurmTorus, Set<Integer>> cells, List<Segment> boxes) {
+        SlurmJob job, Map<TorusState, Set<Integer>> cells, List<Segment> boxes) {
       int size = segmentSize(job);
       if (size == 0) {
         return "has segments that do not divide its " + job.nodeCount() + " nodes";
       }
-      for (Map.Entry<SlurmTorus, Set<Integer>> entry : cells.entrySet()) {
-        List<TorusBox> found = SegmentCover.of(entry.getKey(), entry.getValue(), size);
+      for (Map.Entry<TorusState, Set<Integer>> entry : cells.entrySet()) {
+        SlurmTorus torus = entry.getKey().torus;
+        List<TorusBox> found = SegmentCover.of(torus, entry.getValue(), size);
         if (found == null) {
           return "has nodes of torus "
-              + entry.getKey().name()
+              + torus.name()
               + " that are no "
               + (size == job.nodeCount() ? "anchor" : "anchors of " + size + " nodes each");
         }
@@ -384,42 +393,22 @@ final class ClusterAssembly {
 
     // ---------------------------------------------------------------- the fleet
 
-    Map<String, boolean[]> idle() {
-      Map<String, boolean[]> idle = new LinkedHashMap<>();
-      for (SlurmTorus torus : toruses) {
-        Use[] use = uses.get(torus.name());
-        boolean[] free = new boolean[use.length];
-        for (int cell = 0; cell < free.length; cell++) {
-          free[cell] =
-              use[cell] == Use.FREE
-                  && !taken.get(torus.name())[cell]
-                  && !cordoned.get(torus.name())[cell];
-        }
-        idle.put(torus.name(), free);
-      }
-      return idle;
-    }
-
     void model() {
-      Map<String, boolean[]> idle = idle();
       Set<Long> wanted = new LinkedHashSet<>();
       for (SliceRequest request : requests) {
         wanted.add(request.shapes().isEmpty() ? request.chips() : request.shapes().get(0).chips());
       }
-      for (SlurmTorus torus : toruses) {
-        List<TorusBox> used = new ArrayList<>();
-        segments
-            .values()
-            .forEach(
-                list ->
-                    list.stream().filter(s -> s.torus() == torus).forEach(s -> used.add(s.box())));
+      for (TorusState state : states) {
+        SlurmTorus torus = state.torus;
+        List<TorusBox> used =
+            segments.values().stream()
+                .flatMap(List::stream)
+                .filter(segment -> segment.state() == state)
+                .map(Segment::box)
+                .toList();
         TorusModel model =
-            TorusModel.of(
-                torus,
-                offered,
-                settings,
-                new TorusModel.Present(used, List.copyOf(wanted), idle.get(torus.name())));
-        models.put(torus.name(), model);
+            TorusModel.of(torus, offered, settings, used, List.copyOf(wanted), state.idle());
+        state.model = model;
         if (model.kind() == SlurmModel.UNUSABLE) {
           leftOut.add(
               new SlurmLeftOut(
@@ -435,13 +424,13 @@ final class ClusterAssembly {
 
     Fleet fleet() {
       Fleet.Builder fleet = Fleet.builder();
-      for (TorusModel model : models.values()) {
-        String pod = model.torus().name();
-        fleet.pod(pod, model.topology(), Map.of("topology", topology));
-        if (model.kind() == SlurmModel.UNUSABLE) {
+      for (TorusState state : states) {
+        String pod = state.torus.name();
+        fleet.pod(pod, state.model().topology(), Map.of("topology", topology));
+        if (state.model().kind() == SlurmModel.UNUSABLE) {
           fleet.cordonPod(pod);
         }
-        health(fleet, model);
+        health(fleet, state);
       }
       segments.forEach(
           (job, boxes) -> {
@@ -453,41 +442,41 @@ final class ClusterAssembly {
       return fleet.build();
     }
 
-    private void health(Fleet.Builder fleet, TorusModel model) {
-      String pod = model.torus().name();
-      Use[] use = uses.get(pod);
+    /** A host is as bad as the worst of its nodes, and cordoned if one of them is. */
+    private static void health(Fleet.Builder fleet, TorusState state) {
       Map<Part, Health> health = new LinkedHashMap<>();
       Set<Part> cordons = new LinkedHashSet<>();
-      for (int cell = 0; cell < use.length; cell++) {
-        Part host = new Part.Host(model.host(cell));
-        switch (use[cell]) {
-          case FAILED -> health.put(host, Health.FAILED);
-          case DEGRADED -> {
-            health.putIfAbsent(host, Health.DEGRADED);
-            cordons.add(host);
-          }
-          case CORDONED -> cordons.add(host);
-          default -> {
-            if (cordoned.get(pod)[cell]) {
-              cordons.add(host);
-            }
-          }
+      for (int cell = 0; cell < state.uses.length; cell++) {
+        Part host = new Part.Host(state.model().host(cell));
+        Use use = state.uses[cell];
+        if (use == Use.FAILED) {
+          health.put(host, Health.FAILED);
+        } else if (use == Use.DEGRADED) {
+          health.putIfAbsent(host, Health.DEGRADED);
+        }
+        if (use == Use.CORDONED || use == Use.DEGRADED || state.cordoned[cell]) {
+          cordons.add(host);
         }
       }
+      String pod = state.torus.name();
       health.forEach((part, value) -> fleet.health(pod, part, value));
       cordons.forEach(part -> fleet.cordon(pod, part));
     }
 
-    private RunningSlice slice(SlurmJob job, SliceRequest request, int index, Segment segment) {
-      TorusModel model = models.get(segment.torus().name());
-      Footprint footprint = model.footprint(segment.box());
+    private static RunningSlice slice(
+        SlurmJob job, SliceRequest request, int index, Segment segment) {
+      Footprint footprint = segment.state().model().footprint(segment.box());
       if (footprint == null) {
         throw new IllegalStateException(
-            "Expected a model of " + segment + " of " + job + "; report this");
+            "Expected a model of " + segment.box() + " of " + job + "; report this");
       }
       Instant start = job.startedAt().orElse(null);
       return RunningSlice.builder(
-              request, index, segment.torus().name(), segment.box().extents(), footprint)
+              request,
+              index,
+              segment.state().torus.name(),
+              segment.box().extents(),
+              footprint)
           .startedAt(start)
           .endsAt(start == null ? null : job.timeLimit().map(start::plus).orElse(null))
           .leaving(job.phase() == Phase.COMPLETING)
@@ -524,8 +513,8 @@ final class ClusterAssembly {
       return cells.size() % size == 0 && cover.go() ? cover.boxes : null;
     }
 
-    /** A cell that is the first left, and the boxes that might hold it. */
-    private record Choice(List<TorusBox> boxes, int[] next) {}
+    /** The boxes that might hold the first cell left, those not tried yet. */
+    private record Choice(Iterator<TorusBox> boxes) {}
 
     private boolean go() {
       List<Choice> stack = new ArrayList<>();
@@ -533,8 +522,8 @@ final class ClusterAssembly {
       while (!left.isEmpty()) {
         Choice choice = stack.get(stack.size() - 1);
         TorusBox taken = null;
-        while (taken == null && choice.next()[0] < choice.boxes().size() && steps <= MAX_STEPS) {
-          TorusBox box = choice.boxes().get(choice.next()[0]++);
+        while (taken == null && choice.boxes().hasNext() && steps <= MAX_STEPS) {
+          TorusBox box = choice.boxes().next();
           taken = take(box) ? box : null;
         }
         if (taken != null) {
@@ -560,7 +549,7 @@ final class ClusterAssembly {
       for (TorusPlacement placement : placements(torus, size)) {
         around.addAll(around(left.first(), placement));
       }
-      return new Choice(List.copyOf(around), new int[1]);
+      return new Choice(around.iterator());
     }
 
     /** The anchors of a placement that hold a cell. */

@@ -307,7 +307,7 @@ public final class SlurmCluster {
    *     O(anchors · size)
    */
   public List<HostList> idleAnchors(int size) {
-    return assembly.idleAnchors(size);
+    return assembly.idleAnchors(size, Set.of());
   }
 
   /**
@@ -322,6 +322,11 @@ public final class SlurmCluster {
   }
 
   List<String> nodes(String pod, Shape shape, Footprint footprint) {
+    return modelOf(pod).nodes(shape, footprint);
+  }
+
+  /** The model of a pod that a plan names. */
+  private TorusModel modelOf(String pod) {
     TorusModel model = assembly.models().get(pod);
     if (model == null) {
       throw new InvalidInputException(
@@ -329,7 +334,12 @@ public final class SlurmCluster {
           "pod",
           "expected one of " + assembly.models().keySet() + ", but was " + pod);
     }
-    return model.nodes(shape, footprint);
+    return model;
+  }
+
+  /** Whether a segment is an anchor, whoever planned it. */
+  boolean isAnchor(SlurmPlan.Segment segment) {
+    return modelOf(segment.torus()).torus().isAnchor(segment.nodes());
   }
 
   ClusterAssembly assembly() {

@@ -711,7 +711,7 @@ public final class SlurmJob {
       if (nodes < 1) {
         problems.add("nodes", "expected 1 or more, but was " + nodes);
       }
-      if (placed && nodeList.size() != nodes || !placed && !nodeList.isEmpty()) {
+      if (placed ? nodeList.size() != nodes : !nodeList.isEmpty()) {
         problems.add(
             "nodes",
             placed

@@ -209,7 +209,7 @@ public record SlurmNode(String name, String state, Use use) {
         continue;
       }
       String path = "nodes.line " + (i + 1);
-      String[] columns = line.split("\\s+");
+      String[] columns = line.split("\\s+", -1);
       if (columns.length != 2) {
         problems.add(
             path,

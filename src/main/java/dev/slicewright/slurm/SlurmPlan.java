@@ -9,6 +9,7 @@ import dev.slicewright.plan.Plan;
 import dev.slicewright.plan.Reason;
 import dev.slicewright.plan.RequestPlacement;
 import dev.slicewright.plan.Rollout;
+import dev.slicewright.plan.Step;
 import dev.slicewright.plan.Unplaced;
 import dev.slicewright.plan.Wave;
 import dev.slicewright.topology.Footprint;
@@ -218,12 +219,11 @@ public final class SlurmPlan {
         (job, segments) ->
             segments.forEach(
                 (index, segment) -> {
-                  SlurmTorus torus = cluster.assembly().models().get(segment.torus()).torus();
-                  if (!torus.isAnchor(segment.nodes())) {
+                  if (!cluster.isAnchor(segment)) {
                     problems.add(
                         "Job/" + job + ".segments[" + index + "]",
                         "expected an anchor of torus "
-                            + torus.name()
+                            + segment.torus()
                             + ", but "
                             + segment.dims()
                             + " on "
@@ -344,27 +344,31 @@ public final class SlurmPlan {
     }
 
     private void put(String job, int index, Segment segment) {
-      now.computeIfAbsent(job, j -> new TreeMap<>()).put(index, segment);
+      segments(job).put(index, segment);
+    }
+
+    private Map<Integer, Segment> segments(String job) {
+      return now.computeIfAbsent(job, j -> new TreeMap<>());
     }
 
     void wave(Wave wave) {
       wave.steps().stream().filter(s -> s.kind().vacates()).forEach(s -> stop(s.request().id()));
       Set<String> changed = new LinkedHashSet<>();
-      for (var step : wave.steps()) {
+      for (Step step : wave.steps()) {
         String job = step.request().id();
         if (step.kind().vacates()) {
-          now.get(job).remove(step.slice().index());
+          segments(job).remove(step.slice().index());
         } else if (step.kind().takes()) {
           changed.add(job);
         }
       }
-      for (var step : wave.steps()) {
+      for (Step step : wave.steps()) {
         if (step.kind().takes()) {
           put(step.request().id(), step.slice().index(), segment(cluster, step.at()));
         }
       }
       for (String job : changed) {
-        if (now.get(job).size() == slices.getOrDefault(job, 1)) {
+        if (segments(job).size() == slices.getOrDefault(job, 1)) {
           start(job);
         }
       }
@@ -436,7 +440,7 @@ public final class SlurmPlan {
     }
 
     private HostList nodes(String job) {
-      return HostList.of(now.get(job).values().stream().flatMap(s -> s.nodes().stream()).toList())
+      return HostList.of(segments(job).values().stream().flatMap(s -> s.nodes().stream()).toList())
           .sorted();
     }
 

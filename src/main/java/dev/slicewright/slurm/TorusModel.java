@@ -30,9 +30,6 @@ final class TorusModel {
   private static final Chip ORIGIN = new Chip(0, 0, 0);
   private static final Shape CELL = Shape.of(1, 1, 1);
 
-  /** What is true of the torus now, to choose among anchors by where not all can be said. */
-  record Present(List<TorusBox> used, List<Long> wanted, boolean[] idle) {}
-
   private final SlurmTorus torus;
   private final SlurmModel kind;
   private final Chip shift;
@@ -57,9 +54,17 @@ final class TorusModel {
    * Chooses the model of a torus.
    *
    * @param offered extents of the placements of all toruses
+   * @param used boxes of jobs that run; they are kept where not all anchors can be said
+   * @param wanted sizes of placements, most wanted first
+   * @param idle per cell, whether a job could start
    */
   static TorusModel of(
-      SlurmTorus torus, Set<Shape> offered, SlurmCluster.Settings settings, Present present) {
+      SlurmTorus torus,
+      Set<Shape> offered,
+      SlurmCluster.Settings settings,
+      List<TorusBox> used,
+      List<Long> wanted,
+      boolean[] idle) {
     String name = settings.accelerator();
     Slicing anyBox = Slicing.TorusBoxes.anyBox();
     if (torus.placements().isEmpty()) {
@@ -80,7 +85,7 @@ final class TorusModel {
       Slicing boxes = new Slicing.TorusBoxes(shapes, false);
       return new TorusModel(torus, kind, grid.seed, grid.tile, boxes, name);
     }
-    AnchorFamily some = AnchorFamily.some(torus, present.used(), present.wanted(), present.idle());
+    AnchorFamily some = AnchorFamily.some(torus, used, wanted, idle);
     return partitions(torus, SlurmModel.SOME_ANCHORS, some, name);
   }
 
