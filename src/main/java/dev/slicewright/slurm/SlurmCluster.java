@@ -342,6 +342,28 @@ public final class SlurmCluster {
     return modelOf(segment.torus()).torus().isAnchor(segment.nodes());
   }
 
+  /** How many anchors of a segment's size lie within the nodes of a job. */
+  int anchorsIn(SlurmPlan.JobPlacement placed) {
+    Set<String> nodes = new HashSet<>(placed.nodes());
+    int size = placed.segments().get(0).nodes().size();
+    int count = 0;
+    for (SlurmTorus torus : toruses) {
+      boolean[] own = new boolean[torus.nodes().size()];
+      for (int cell = 0; cell < own.length; cell++) {
+        own[cell] = nodes.contains(torus.nodes().get(cell));
+      }
+      Set<TorusBox> distinct = new HashSet<>();
+      for (TorusPlacement placement : torus.placements()) {
+        if (placement.size() == size) {
+          distinct.addAll(AnchorFamily.anchors(torus, placement));
+        }
+      }
+      distinct.removeIf(box -> !AnchorFamily.isIdle(box, torus.dims(), own));
+      count += distinct.size();
+    }
+    return count;
+  }
+
   ClusterAssembly assembly() {
     return assembly;
   }

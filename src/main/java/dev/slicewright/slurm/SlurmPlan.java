@@ -158,16 +158,19 @@ public final class SlurmPlan {
   private final List<Action> actions;
   private final List<Waiting> waiting;
   private final List<Problem> problems;
+  private final List<String> notes;
 
   private SlurmPlan(
       List<JobPlacement> placements,
       List<Action> actions,
       List<Waiting> waiting,
-      List<Problem> problems) {
+      List<Problem> problems,
+      List<String> notes) {
     this.placements = List.copyOf(placements);
     this.actions = List.copyOf(actions);
     this.waiting = List.copyOf(waiting);
     this.problems = List.copyOf(problems);
+    this.notes = List.copyOf(notes);
   }
 
   /**
@@ -194,7 +197,29 @@ public final class SlurmPlan {
         placements,
         script.actions,
         plan.unplaced().stream().map(u -> waiting(cluster, u, taken)).toList(),
-        check(cluster, script.now));
+        check(cluster, script.now),
+        notes(cluster, placements));
+  }
+
+  /** Jobs whose list Slurm may cut into segments in another way than the plan. */
+  private static List<String> notes(SlurmCluster cluster, List<JobPlacement> placements) {
+    List<String> notes = new ArrayList<>();
+    for (JobPlacement placed : placements) {
+      int segments = placed.segments().size();
+      int anchors = segments == 1 ? 1 : cluster.anchorsIn(placed);
+      if (anchors > segments) {
+        notes.add(
+            "job "
+                + placed.job()
+                + ": "
+                + anchors
+                + " anchors lie in its nodes, of which it gets "
+                + segments
+                + "; Slurm takes one after another and never goes back, so it may cut the list"
+                + " in another way, or leave the job waiting");
+      }
+    }
+    return notes;
   }
 
   private static JobPlacement placement(SlurmCluster cluster, RequestPlacement placed) {
@@ -307,6 +332,16 @@ public final class SlurmPlan {
    */
   public List<Problem> problems() {
     return problems;
+  }
+
+  /**
+   * What to know about the node lists: jobs of several segments whose nodes hold more anchors than
+   * segments, since Slurm then chooses among them by itself.
+   *
+   * @return an unmodifiable list of sentences, in the plan's order
+   */
+  public List<String> notes() {
+    return notes;
   }
 
   @Override
@@ -433,7 +468,7 @@ public final class SlurmPlan {
               Action.Kind.RELEASE,
               job,
               HostList.of(List.of()),
-              "job " + job + " waits for room: release it when the jobs above have started",
+              "job " + job + " waits for room: release it once the jobs above have started",
               List.of("scontrol release " + job));
         }
       }

@@ -12,6 +12,7 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.EnumMap;
 import java.util.HashSet;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
@@ -35,7 +36,7 @@ class SlurmAnchorsTest {
     Map<SlurmModel, Integer> models = new EnumMap<>(SlurmModel.class);
     int placed = 0;
     int waiting = 0;
-    for (int round = 0; round < 400; round++) {
+    for (int round = 0; round < 250; round++) {
       Case c = random(random);
       int size = size(random, c.toruses);
       SlurmCluster cluster =
@@ -63,8 +64,8 @@ class SlurmAnchorsTest {
       }
       assertThat(slurm.problems()).isEmpty();
     }
-    assertThat(placed).isGreaterThan(100);
-    assertThat(waiting).isGreaterThan(30);
+    assertThat(placed).isGreaterThan(80);
+    assertThat(waiting).isGreaterThan(20);
     assertThat(models.keySet())
         .contains(SlurmModel.PARTITIONS, SlurmModel.BOXES, SlurmModel.SOME_ANCHORS);
   }
@@ -72,7 +73,7 @@ class SlurmAnchorsTest {
   @Test
   void everySegmentOfManyJobsIsAnAnchorAndNoNodeIsGivenTwice() {
     Random random = new Random(12);
-    for (int round = 0; round < 100; round++) {
+    for (int round = 0; round < 60; round++) {
       Case c = random(random);
       List<SlurmJob> jobs = new ArrayList<>();
       for (int i = 0; i < 6; i++) {
@@ -110,7 +111,7 @@ class SlurmAnchorsTest {
   void jobsThatRunWhereTheyWerePlacedAreReadBackThere() {
     Random random = new Random(13);
     int read = 0;
-    for (int round = 0; round < 150; round++) {
+    for (int round = 0; round < 80; round++) {
       Case c = random(random);
       int size = size(random, c.toruses);
       List<SlurmJob> jobs =
@@ -143,7 +144,7 @@ class SlurmAnchorsTest {
           .doesNotContainAnyElementsOf(taken.isEmpty() ? List.of("none") : taken)
           .hasSize(cluster.idleNodes().size() - taken.size());
     }
-    assertThat(read).isGreaterThan(80);
+    assertThat(read).isGreaterThan(40);
   }
 
   @Test
@@ -210,16 +211,42 @@ class SlurmAnchorsTest {
     return new Case(toruses, SlurmTopologyWriter.write("t", toruses), nodes);
   }
 
+  /** Boxes of blocks of 2x2x2 on grids of that mesh, of one seed or several. */
+  private static List<TorusPlacement> blocks(Random random, Shape dims, List<Shape> shapes) {
+    List<TorusPlacement> placements = new ArrayList<>();
+    boolean oneSeed = random.nextBoolean();
+    for (Shape shape : shapes) {
+      Chip seed =
+          oneSeed
+              ? new Chip(1, 1, 0)
+              : new Chip(random.nextInt(2), random.nextInt(2), random.nextInt(2));
+      Shape extents =
+          Shape.of(
+              Math.min(2 * shape.x(), dims.x()),
+              Math.min(2 * shape.y(), dims.y()),
+              Math.min(2 * shape.z(), dims.z()));
+      placements.add(new TorusPlacement(extents, seed, Shape.of(2, 2, 2)));
+    }
+    return placements;
+  }
+
   private static SlurmTorus torus(Random random, int number, List<Shape> shapes) {
-    Shape dims = shape(random, 6);
+    int style = random.nextInt(5);
+    Shape small = shape(random, 3);
+    Shape dims =
+        style == 4
+            ? Shape.of(2 * small.x(), 2 * small.y(), 2 * small.z())
+            : shape(random, 6);
     List<String> nodes = new ArrayList<>();
     boolean holes = random.nextInt(4) == 0;
     for (int i = 0; i < dims.chips(); i++) {
       nodes.add(i > 0 && holes && random.nextInt(12) == 0 ? "" : "t" + number + "n" + i);
     }
-    Set<TorusPlacement> placements = new java.util.LinkedHashSet<>();
-    int style = random.nextInt(4);
-    for (Shape shape : shapes) {
+    Set<TorusPlacement> placements = new LinkedHashSet<>();
+    if (style == 4) {
+      placements.addAll(blocks(random, dims, shapes));
+    }
+    for (Shape shape : style == 4 ? List.<Shape>of() : shapes) {
       List<Shape> turns = new ArrayList<>(List.of(shape));
       if (style != 1) {
         turns.add(Shape.of(shape.y(), shape.z(), shape.x()));

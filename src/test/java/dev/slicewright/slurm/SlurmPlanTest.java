@@ -71,6 +71,32 @@ class SlurmPlanTest {
   }
 
   @Test
+  void aSegmentedJobWhoseNodesHoldMoreAnchorsThanSegmentsIsNoted() {
+    String yaml =
+        """
+        - topology: ring
+          torus3d:
+            toruses:
+              - name: r
+                dims: {x: 4, y: 1, z: 1}
+                nodes: r[1-4]
+                placements: [{dims: {x: 2, y: 1, z: 1}, anchor_spacing: {x: SPACING}}]
+        """;
+    List<SlurmJob> jobs = List.of(SlurmJob.builder("1", 4).segment(2).build());
+    SlurmCluster dense =
+        SlurmTopologyReader.strict().read(yaml.replace("SPACING", "1")).withJobs(jobs);
+    SlurmCluster aligned =
+        SlurmTopologyReader.strict().read(yaml.replace("SPACING", "2")).withJobs(jobs);
+
+    assertThat(plan(dense, PlanningRules.NONE).notes())
+        .singleElement()
+        .asString()
+        .startsWith("job 1: 4 anchors lie in its nodes, of which it gets 2;");
+    assertThat(plan(aligned, PlanningRules.NONE).notes()).isEmpty();
+    assertThat(plan(aligned, PlanningRules.NONE).placements()).hasSize(1);
+  }
+
+  @Test
   void aMoveIsARequeueBeforeAStartAndARelease() {
     // Two small jobs, one in each half: the large one needs a half.
     SlurmCluster cluster =

@@ -24,12 +24,8 @@ public final class SlurmNodeLists {
         cluster_default: true
         torus3d:
           toruses:
-            - name: pod1
-              dims: {x: 8, y: 4, z: 4}
-              nodes: tpu[001-128]
-              placements:
-                - dims: {x: 2, y: 2, z: 2}
-                - dims: {x: 4, y: 4, z: 4}
+            - {name: pod1, dims: {x: 8, y: 4, z: 4}, nodes: "tpu[001-128]",
+               placements: [{dims: {x: 2, y: 2, z: 2}}, {dims: {x: 4, y: 4, z: 4}}]}
       """;
 
   private static final String SINFO = "tpu[001-127] idle\ntpu128 drained\n";
@@ -49,7 +45,6 @@ public final class SlurmNodeLists {
     SlurmCluster cluster =
         SlurmTopologyReader.strict().read(TOPOLOGY).withNodes(SINFO).withJobs(SQUEUE);
     PlanningRules rules = PlanningRules.builder().permitByDefault(Permission.MOVABLE).build();
-
     Plan plan =
         SlicePlanner.create()
             .plan(
