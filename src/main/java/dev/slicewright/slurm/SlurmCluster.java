@@ -10,6 +10,7 @@ import dev.slicewright.request.PlanningRules;
 import dev.slicewright.request.SliceRequest;
 import dev.slicewright.topology.Footprint;
 import dev.slicewright.topology.Shape;
+import dev.slicewright.topology.TpuTopology;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashSet;
@@ -76,6 +77,53 @@ public final class SlurmCluster {
         throw new InvalidInputException("Slurm cluster", all);
       }
     }
+  }
+
+  /**
+   * A cluster of toruses that were built in Java, with every node free and no jobs; strict, as one
+   * of {@link SlurmTopologyReader#strict()}. Needs no other library.
+   *
+   * @param topology the name of the topology
+   * @param toruses one or more, of different names and nodes
+   * @return the cluster
+   * @throws InvalidInputException naming every torus without a name of its own or larger than a pod
+   *     may be, and every node that is in two
+   */
+  public static SlurmCluster of(String topology, List<SlurmTorus> toruses) {
+    Problems problems = new Problems();
+    Set<String> names = new HashSet<>();
+    Set<String> nodes = new HashSet<>();
+    for (SlurmTorus torus : toruses) {
+      String path = "torus/" + torus.name();
+      if (torus.name().isEmpty() || !names.add(torus.name())) {
+        problems.add(path, "expected a name of its own; choose another");
+      }
+      if (torus.dims().x() > TpuTopology.MAX_X
+          || Math.max(torus.dims().y(), torus.dims().z()) > TpuTopology.MAX_YZ) {
+        problems.add(
+            path + ".dims",
+            "expected at most "
+                + TpuTopology.MAX_X
+                + "x"
+                + TpuTopology.MAX_YZ
+                + "x"
+                + TpuTopology.MAX_YZ
+                + " cells, but was "
+                + torus.dims()
+                + "; let the longest axis be z");
+      }
+      for (String node : torus.nodes()) {
+        if (!node.isEmpty() && !nodes.add(node)) {
+          problems.add(path + ".nodes", node + " is in another torus too; name it once");
+        }
+      }
+    }
+    if (toruses.isEmpty()) {
+      problems.add("toruses", "expected one or more, but there is none; add one");
+    }
+    problems.throwIfAny("Slurm cluster");
+    Settings settings = new Settings(false, "torus3d", false, Set.of());
+    return of(topology, toruses, settings, List.of(), List.of());
   }
 
   static SlurmCluster of(

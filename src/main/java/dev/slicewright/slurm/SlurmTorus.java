@@ -1,5 +1,8 @@
 package dev.slicewright.slurm;
 
+import dev.slicewright.InvalidInputException;
+import dev.slicewright.Problems;
+import dev.slicewright.topology.Axis;
 import dev.slicewright.topology.Chip;
 import dev.slicewright.topology.Shape;
 import java.util.Collection;
@@ -33,27 +36,63 @@ public final class SlurmTorus {
    *     one
    * @param placements the boxes that jobs may get, in the order listed; empty where jobs may have
    *     any nodes
+   * @throws InvalidInputException listing every problem: not one name for each cell, a node in two
+   *     cells, no node at all, or a placement, its seed or its spacing outside the torus
    */
   public SlurmTorus(String name, Shape dims, List<String> nodes, List<TorusPlacement> placements) {
     this.name = Objects.requireNonNull(name, "name");
     this.dims = Objects.requireNonNull(dims, "dims");
     this.nodes = List.copyOf(nodes);
     this.placements = List.copyOf(placements);
-    if (dims.rank() != 3 || this.nodes.size() != dims.chips()) {
-      throw new IllegalArgumentException(
-          "Expected a node, or an empty text, for each cell of "
-              + dims
-              + ", but had "
-              + this.nodes.size()
-              + ".");
-    }
     this.cells = new HashMap<>(2 * this.nodes.size());
+    Problems problems = new Problems();
+    if (dims.rank() != 3 || this.nodes.size() != dims.chips()) {
+      problems.add(
+          "nodes",
+          "expected a node, or an empty text, for each cell of "
+              + dims
+              + ", but were "
+              + this.nodes.size()
+              + "; name all");
+    }
     for (int i = 0; i < this.nodes.size(); i++) {
-      if (!this.nodes.get(i).isEmpty() && cells.put(this.nodes.get(i), i) != null) {
-        throw new IllegalArgumentException(
-            "Expected each node in one cell, but " + this.nodes.get(i) + " is in two.");
+      String node = this.nodes.get(i);
+      if (!node.isEmpty() && cells.put(node, i) != null) {
+        problems.add("nodes[" + i + "]", node + " is in another cell too; name it once");
       }
     }
+    if (cells.isEmpty()) {
+      problems.add("nodes", "expected a node in some cell, but there is none; name one");
+    }
+    for (int i = 0; i < this.placements.size(); i++) {
+      if (!isInside(this.placements.get(i), dims)) {
+        problems.add(
+            "placements[" + i + "]",
+            "expected extents, seed and spacing inside the torus of "
+                + dims
+                + ", but was "
+                + this.placements.get(i)
+                + "; correct it");
+      }
+    }
+    problems.throwIfAny("torus " + name);
+  }
+
+  private static boolean isInside(TorusPlacement placement, Shape torus) {
+    if (torus.rank() != 3 || placement.dims().rank() != 3 || placement.spacing().rank() != 3) {
+      return false;
+    }
+    for (Axis axis : Axis.values()) {
+      int length = torus.get(axis);
+      int seed = placement.seed().get(axis);
+      if (placement.dims().get(axis) > length
+          || placement.spacing().get(axis) > length
+          || seed < 0
+          || seed >= length) {
+        return false;
+      }
+    }
+    return true;
   }
 
   /**
