@@ -296,8 +296,7 @@ final class ClusterAssembly {
       } else {
         leftOut.add(
             new SlurmLeftOut(
-                "job " + job.id(),
-                why + "; its nodes " + job.nodes().sorted() + " are cordoned."));
+                "job " + job.id(), why + "; its nodes " + job.nodes().sorted() + " are cordoned."));
       }
     }
 
@@ -472,11 +471,7 @@ final class ClusterAssembly {
       }
       Instant start = job.startedAt().orElse(null);
       return RunningSlice.builder(
-              request,
-              index,
-              segment.state().torus.name(),
-              segment.box().extents(),
-              footprint)
+              request, index, segment.state().torus.name(), segment.box().extents(), footprint)
           .startedAt(start)
           .endsAt(start == null ? null : job.timeLimit().map(start::plus).orElse(null))
           .leaving(job.phase() == Phase.COMPLETING)

@@ -13,7 +13,8 @@
  * places nodes. Nodes are taken to be given to one job at a time.
  *
  * <p>Needs {@code tools.jackson.dataformat:jackson-dataformat-yaml}, an optional dependency, to
- * read YAML and JSON; host lists, the text forms of nodes and jobs, plans and the writer do without.
+ * read YAML and JSON; host lists, the text forms of nodes and jobs, plans and the writer do
+ * without.
  */
 @NullMarked
 package dev.slicewright.slurm;

@@ -234,9 +234,7 @@ class SlurmAnchorsTest {
     int style = random.nextInt(5);
     Shape small = shape(random, 3);
     Shape dims =
-        style == 4
-            ? Shape.of(2 * small.x(), 2 * small.y(), 2 * small.z())
-            : shape(random, 6);
+        style == 4 ? Shape.of(2 * small.x(), 2 * small.y(), 2 * small.z()) : shape(random, 6);
     List<String> nodes = new ArrayList<>();
     boolean holes = random.nextInt(4) == 0;
     for (int i = 0; i < dims.chips(); i++) {

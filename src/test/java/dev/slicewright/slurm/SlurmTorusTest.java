@@ -62,8 +62,7 @@ class SlurmTorusTest {
                     .containsExactly(
                         "nodes", "nodes[1]", "placements[0]", "placements[1]", "placements[2]"));
     SlurmTorus wide =
-        new SlurmTorus(
-            "t", Shape.of(100, 1, 1), HostList.parse("n[1-100]").names(), List.of());
+        new SlurmTorus("t", Shape.of(100, 1, 1), HostList.parse("n[1-100]").names(), List.of());
     assertThatThrownBy(() -> SlurmCluster.of("x", List.of(torus(), wide)))
         .hasMessageContaining("name of its own")
         .hasMessageContaining("let the longest axis be z")
