@@ -222,9 +222,7 @@ class SlurmAnchorsTest {
               : new Chip(random.nextInt(2), random.nextInt(2), random.nextInt(2));
       Shape extents =
           Shape.of(
-              Math.min(2 * shape.x(), dims.x()),
-              Math.min(2 * shape.y(), dims.y()),
-              Math.min(2 * shape.z(), dims.z()));
+              shape.x() > 2 ? 4 : 2, shape.y() > 1 ? 4 : 2, shape.z() > 2 ? 4 : 2);
       placements.add(new TorusPlacement(extents, seed, Shape.of(2, 2, 2)));
     }
     return placements;
@@ -232,9 +230,10 @@ class SlurmAnchorsTest {
 
   private static SlurmTorus torus(Random random, int number, List<Shape> shapes) {
     int style = random.nextInt(5);
-    Shape small = shape(random, 3);
     Shape dims =
-        style == 4 ? Shape.of(2 * small.x(), 2 * small.y(), 2 * small.z()) : shape(random, 6);
+        style == 4
+            ? Shape.of(4 + 2 * random.nextInt(2), 6, 4 + 2 * random.nextInt(2))
+            : shape(random, 6);
     List<String> nodes = new ArrayList<>();
     boolean holes = random.nextInt(4) == 0;
     for (int i = 0; i < dims.chips(); i++) {

@@ -26,7 +26,9 @@ import org.junit.jupiter.api.Test;
 /** Plans in Slurm's words, carried out on a queue that knows only nodes and commands. */
 class SlurmPlanTest {
 
-  private static final SolveBudget BUDGET = SolveBudget.within(Duration.ofMillis(500));
+  private static final SolveBudget BUDGET = SolveBudget.within(Duration.ofSeconds(10));
+
+  private static final SolveBudget SHORT = SolveBudget.within(Duration.ofSeconds(1));
 
   private final SlicePlanner planner = SlicePlanner.create();
 
@@ -165,13 +167,13 @@ class SlurmPlanTest {
   void actionsInOrderNeverStartAJobOnNodesInUseAndEndAtThePlan() {
     Random random = new Random(21);
     Set<Kind> kinds = new HashSet<>();
-    for (int round = 0; round < 30; round++) {
+    for (int round = 0; round < 20; round++) {
       SlurmCluster cluster = busy(random);
       PlanningRules rules =
           PlanningRules.builder()
               .permitByDefault(random.nextBoolean() ? Permission.ANY : Permission.MOVABLE)
               .build();
-      Plan plan = planner.plan(cluster.fleet(), cluster.requests(), rules, BUDGET);
+      Plan plan = planner.plan(cluster.fleet(), cluster.requests(), rules, SHORT);
       SlurmPlan slurm = SlurmPlan.of(cluster, plan);
 
       Map<String, Set<String>> queue = new TreeMap<>();
