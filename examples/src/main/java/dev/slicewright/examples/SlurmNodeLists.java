@@ -29,8 +29,6 @@ public final class SlurmNodeLists {
       """;
 
   private static final String SINFO = "tpu[001-127] idle\ntpu128 drained\n";
-
-  /** Two small jobs stand in the way of a large one; one node of the other half is drained. */
   private static final String SQUEUE =
       """
       11|RUNNING|None|8|50|ann|lab|tpu|1-00:00:00|tpu[001-002,009-010,033-034,041-042]
@@ -52,7 +50,6 @@ public final class SlurmNodeLists {
                 cluster.requests(),
                 cluster.pinned(rules),
                 SolveBudget.within(Duration.ofSeconds(5)));
-
     SlurmPlan slurm = SlurmPlan.of(cluster, plan);
     for (SlurmPlan.Action action : slurm.actions()) {
       System.out.println(action);
