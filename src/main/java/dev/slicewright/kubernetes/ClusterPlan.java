@@ -42,14 +42,14 @@ public final class ClusterPlan {
 
   private final Cluster cluster;
   private final Plan plan;
-  private final Places places;
+  private final PlanPlaces places;
   private final Map<String, LeftOut> leftOut; // by request
 
   private ClusterPlan(Cluster cluster, Plan plan) {
     this.cluster = cluster;
     this.plan = plan;
     plan.applyTo(cluster.fleet());
-    this.places = new Places(cluster, plan);
+    this.places = new PlanPlaces(cluster, plan);
     this.leftOut = partial();
   }
 
@@ -84,7 +84,7 @@ public final class ClusterPlan {
     }
     Map<String, LeftOut> found = new LinkedHashMap<>();
     for (RequestPlacement placement : plan.placements()) {
-      String id = Places.wholeId(placement.request().id());
+      String id = PlanPlaces.wholeId(placement.request().id());
       cluster
           .workload(id)
           .map(Workload::object)
@@ -129,7 +129,7 @@ public final class ClusterPlan {
     return leftOut.values().stream().distinct().toList();
   }
 
-  private List<SlicePlace> created() {
+  private List<PlacedSlice> created() {
     return places.created().stream()
         .filter(place -> !leftOut.containsKey(place.id().request()))
         .toList();
@@ -148,7 +148,7 @@ public final class ClusterPlan {
    */
   public List<SliceManifest> slices() {
     List<SliceManifest> slices = new ArrayList<>();
-    for (SlicePlace place : created()) {
+    for (PlacedSlice place : created()) {
       if (place.slice() != null) {
         slices.add(place.slice());
       }
@@ -350,12 +350,12 @@ public final class ClusterPlan {
     return List.copyOf(assignments);
   }
 
-  private List<SlicePlace> inTheEnd(String request) {
-    List<SlicePlace> changed = places.after(request);
+  private List<PlacedSlice> inTheEnd(String request) {
+    List<PlacedSlice> changed = places.after(request);
     if (!changed.isEmpty()) {
       return changed;
     }
-    List<SlicePlace> running = new ArrayList<>();
+    List<PlacedSlice> running = new ArrayList<>();
     for (RunningSlice slice : cluster.fleet().runningOf(request)) {
       running.add(places.running(slice));
     }

@@ -41,7 +41,7 @@ final class KueueAdmission {
   private record Level(String label, @Nullable Shape shape) {}
 
   /** The levels above the hostname of the topology that a place is part of, from the widest. */
-  private static List<Level> levels(SlicePlace place) {
+  private static List<Level> levels(PlacedSlice place) {
     return switch (place.domain().kind()) {
       case DYNAMIC -> List.of(new Level(TpuLabels.BLOCK, null), partitions(place, CUBE));
       case SUBSLICING -> {
@@ -58,12 +58,12 @@ final class KueueAdmission {
     };
   }
 
-  private static Level partitions(SlicePlace place, Shape shape) {
+  private static Level partitions(PlacedSlice place, Shape shape) {
     return new Level(place.domain().idLabel(shape), shape);
   }
 
   /** A node's value at each level and its name; empty where it has none, which comes first. */
-  private static List<String> values(SlicePlace place, HostId host, List<Level> levels) {
+  private static List<String> values(PlacedSlice place, HostId host, List<Level> levels) {
     TpuTopology topology = place.domain().topology();
     List<String> values = new ArrayList<>();
     for (Level level : levels) {
@@ -73,7 +73,7 @@ final class KueueAdmission {
               ? place.domain().labels().getOrDefault(level.label(), "")
               : topology
                   .partitions()
-                  .flatMap(f -> SlicePlace.around(f, shape, topology.cells(host)[0]))
+                  .flatMap(f -> PlacedSlice.around(f, shape, topology.cells(host)[0]))
                   .map(place.domain()::platformId)
                   .orElse(""));
     }
@@ -87,10 +87,10 @@ final class KueueAdmission {
    * @param places all slices of the request
    * @return by pod set, in the order of the workload's members
    */
-  static Map<String, TopologyAssignment> assignments(Workload workload, List<SlicePlace> places) {
+  static Map<String, TopologyAssignment> assignments(Workload workload, List<PlacedSlice> places) {
     Map<String, Map<String, Integer>> pods = new LinkedHashMap<>(); // by pod set and node
     Map<String, List<String>> order = new TreeMap<>(); // values of all levels by node
-    for (SlicePlace place : places) {
+    for (PlacedSlice place : places) {
       List<Level> levels = levels(place);
       for (HostId host : place.at().hosts()) {
         order.put(place.node(host), values(place, host, levels));

@@ -37,11 +37,11 @@ final class PlanEvents {
 
   private final Cluster cluster;
   private final Plan plan;
-  private final Places places;
+  private final PlanPlaces places;
   private final String time;
   private final List<Event> events = new ArrayList<>();
 
-  private PlanEvents(Cluster cluster, Plan plan, Places places, Instant now) {
+  private PlanEvents(Cluster cluster, Plan plan, PlanPlaces places, Instant now) {
     this.cluster = cluster;
     this.plan = plan;
     this.places = places;
@@ -49,10 +49,10 @@ final class PlanEvents {
   }
 
   static List<Event> of(
-      Cluster cluster, Plan plan, Places places, Set<String> leftOut, Instant now) {
+      Cluster cluster, Plan plan, PlanPlaces places, Set<String> leftOut, Instant now) {
     PlanEvents events = new PlanEvents(cluster, plan, places, now);
     for (RequestPlacement placement : plan.placements()) {
-      if (!leftOut.contains(Places.wholeId(placement.request().id()))) {
+      if (!leftOut.contains(PlanPlaces.wholeId(placement.request().id()))) {
         events.placed(placement);
       }
     }
@@ -104,7 +104,7 @@ final class PlanEvents {
         .slices()
         .forEach(
             slice -> {
-              SlicePlace place = places.place(slice, true);
+              PlacedSlice place = places.place(slice, true);
               where.add("slice " + place.id().index() + " on " + text(place));
             });
     int n = placement.slices().size();
@@ -119,8 +119,8 @@ final class PlanEvents {
   private void moved() {
     Map<String, List<String>> byRequest = new TreeMap<>();
     for (Move move : plan.moves()) {
-      SlicePlace from = places.running(move.from());
-      SlicePlace to = places.place(move.to(), true);
+      PlacedSlice from = places.running(move.from());
+      PlacedSlice to = places.place(move.to(), true);
       byRequest
           .computeIfAbsent(move.from().id().request(), request -> new ArrayList<>())
           .add("slice " + to.id().index() + " from " + text(from) + " to " + text(to));
@@ -149,7 +149,7 @@ final class PlanEvents {
             + joined(where));
   }
 
-  private static String text(SlicePlace place) {
+  private static String text(PlacedSlice place) {
     String where = place.domain().id();
     if (place.slice() != null) {
       where += ", Slice " + place.slice().name();
@@ -175,7 +175,7 @@ final class PlanEvents {
   }
 
   private void add(String type, String reason, String request, String message) {
-    String whole = Places.wholeId(request);
+    String whole = PlanPlaces.wholeId(request);
     ObjectRef object =
         cluster
             .workload(whole)

@@ -30,20 +30,20 @@ import org.jspecify.annotations.Nullable;
 final class PlanSteps {
 
   private final Cluster cluster;
-  private final Places places;
+  private final PlanPlaces places;
   private final Rollout rollout;
   private final Set<String> leftOut; // requests that are not carried out
   private final Map<ObjectRef, List<Workload>> byObject = new HashMap<>();
 
   private final List<ClusterStep> steps = new ArrayList<>();
   private final Map<Integer, Set<Integer>> done = new HashMap<>(); // by step of the rollout
-  private final Map<String, Map<SliceId, SlicePlace>> now = new HashMap<>(); // by request
+  private final Map<String, Map<SliceId, PlacedSlice>> now = new HashMap<>(); // by request
   private final Map<String, Integer> wanted = new HashMap<>(); // slices in the end, by request
   private final Map<ObjectRef, Integer> stopped = new HashMap<>(); // by which step
   private final Map<ObjectRef, Set<Integer>> made = new HashMap<>(); // since it last went on
   private final Set<ObjectRef> dropped = new TreeSet<>(); // evicted ones already patched
 
-  private PlanSteps(Cluster cluster, Places places, Rollout rollout, Set<String> leftOut) {
+  private PlanSteps(Cluster cluster, PlanPlaces places, Rollout rollout, Set<String> leftOut) {
     this.cluster = cluster;
     this.places = places;
     this.rollout = rollout;
@@ -54,7 +54,7 @@ final class PlanSteps {
   }
 
   static List<ClusterStep> of(
-      Cluster cluster, Places places, Rollout rollout, Set<String> leftOut) {
+      Cluster cluster, PlanPlaces places, Rollout rollout, Set<String> leftOut) {
     return new PlanSteps(cluster, places, rollout, leftOut).run();
   }
 
@@ -63,7 +63,7 @@ final class PlanSteps {
       wanted.put(request, places.after(request).size());
     }
     for (Step step : rollout.steps()) {
-      String request = Places.wholeId(step.slice().request());
+      String request = PlanPlaces.wholeId(step.slice().request());
       Set<Integer> after = new TreeSet<>();
       step.after().forEach(number -> after.addAll(done.getOrDefault(number, Set.of())));
       if (leftOut.contains(request)) {
@@ -82,11 +82,11 @@ final class PlanSteps {
     return List.copyOf(steps);
   }
 
-  private Map<SliceId, SlicePlace> now(String request) {
+  private Map<SliceId, PlacedSlice> now(String request) {
     return now.computeIfAbsent(
         request,
         id -> {
-          Map<SliceId, SlicePlace> running = new TreeMap<>();
+          Map<SliceId, PlacedSlice> running = new TreeMap<>();
           Fleet fleet = cluster.fleet();
           for (RunningSlice slice : fleet.runningOf(id)) {
             running.put(slice.id(), places.running(slice));
@@ -99,7 +99,7 @@ final class PlanSteps {
 
   private Set<Integer> vacate(Step step, Optional<Workload> workload, Set<Integer> after) {
     SliceId id = places.idOf(step.slice());
-    SlicePlace place = now(id.request()).remove(id);
+    PlacedSlice place = now(id.request()).remove(id);
     Set<Integer> before = new TreeSet<>(after);
     workload.ifPresent(w -> before.add(stop(w, after)));
     Set<Integer> last = before;
@@ -114,7 +114,7 @@ final class PlanSteps {
   }
 
   private Set<Integer> take(Step step, Optional<Workload> workload, Set<Integer> after) {
-    SlicePlace place = places.place(step.at(), true);
+    PlacedSlice place = places.place(step.at(), true);
     String request = place.id().request();
     now(request).put(place.id(), place);
     Set<Integer> last = after;
@@ -291,7 +291,7 @@ final class PlanSteps {
   private List<WorkloadPatches.Change> bound(List<Workload> siblings) {
     List<WorkloadPatches.Change> changes = new ArrayList<>();
     for (Workload sibling : siblings) {
-      Collection<SlicePlace> at = now(sibling.request().id()).values();
+      Collection<PlacedSlice> at = now(sibling.request().id()).values();
       if (!at.isEmpty()) {
         changes.add(
             new WorkloadPatches.Change(

@@ -21,7 +21,7 @@ final class PodNodes {
    *
    * @param workload whose pods they are; empty where it is not known, then one pod for each host
    */
-  static List<PodNode> of(SlicePlace place, Optional<Workload> workload) {
+  static List<PodNode> of(PlacedSlice place, Optional<Workload> workload) {
     List<String> nodes = place.nodes();
     long perNode = Math.max(1, place.at().chips() / nodes.size());
     List<PodNode> pods = new ArrayList<>();
@@ -51,7 +51,7 @@ final class PodNodes {
   }
 
   /** The chips of a slice by node, in worker order. O(chips). */
-  static List<DeviceAllocation> devices(SlicePlace place, String driver) {
+  static List<DeviceAllocation> devices(PlacedSlice place, String driver) {
     TpuTopology topology = place.domain().topology();
     Map<HostId, List<String>> byHost = new LinkedHashMap<>();
     place.at().hosts().forEach(host -> byHost.put(host, new ArrayList<>()));

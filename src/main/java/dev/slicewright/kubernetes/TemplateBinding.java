@@ -1,6 +1,6 @@
 package dev.slicewright.kubernetes;
 
-import dev.slicewright.kubernetes.SlicePlace.Binding;
+import dev.slicewright.kubernetes.PlacedSlice.Binding;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
@@ -35,9 +35,9 @@ final class TemplateBinding {
    *
    * @param places all its slices, not empty
    */
-  TemplateBinding(String request, List<SlicePlace> places) {
-    SlicePlace first = places.get(0);
-    List<Binding> bindings = places.stream().map(SlicePlace::binding).toList();
+  TemplateBinding(String request, List<PlacedSlice> places) {
+    PlacedSlice first = places.get(0);
+    List<Binding> bindings = places.stream().map(PlacedSlice::binding).toList();
     this.key = bindings.get(0).key();
     this.values = new LinkedHashSet<>();
     bindings.forEach(binding -> values.add(binding.value()));
@@ -56,7 +56,7 @@ final class TemplateBinding {
     sliceTopology =
         dynamic || domain.kind() == Domain.Kind.SUBSLICING ? first.shape().toString() : null;
     List<String> epochs = new ArrayList<>();
-    for (SlicePlace place : places) {
+    for (PlacedSlice place : places) {
       if (place.slice() != null) {
         epochs.add(place.slice().epoch());
       }

@@ -22,7 +22,7 @@ import org.jspecify.annotations.Nullable;
  * The places of a plan's slices in the words of the cluster: a request that stands for the rest of
  * a multislice is told as the slices that it stands for. Immutable, safe to share.
  */
-final class Places {
+final class PlanPlaces {
 
   private static final String TYPE = "tpu7x"; // the only one that the platform's CRD takes
 
@@ -31,9 +31,9 @@ final class Places {
   private final Map<String, List<Integer>> rests = new HashMap<>(); // missing slices, ascending
   private final Map<List<Object>, SliceManifest> objects = new HashMap<>(); // by place
   private final Map<String, SliceRequest> requests = new HashMap<>(); // whole ones
-  private final Map<String, Map<SliceId, SlicePlace>> after = new LinkedHashMap<>();
+  private final Map<String, Map<SliceId, PlacedSlice>> after = new LinkedHashMap<>();
 
-  Places(Cluster cluster, Plan plan) {
+  PlanPlaces(Cluster cluster, Plan plan) {
     this.cluster = cluster;
     this.fleet = cluster.fleet();
     for (SliceManifest slice : cluster.slices()) {
@@ -62,7 +62,7 @@ final class Places {
 
   /** Slices that stay are part of what their siblings' pods select. */
   private void addRunning(String request) {
-    Map<SliceId, SlicePlace> places = after.get(request);
+    Map<SliceId, PlacedSlice> places = after.get(request);
     if (places != null) {
       for (RunningSlice running : fleet.runningOf(request)) {
         places.computeIfAbsent(running.id(), id -> running(running));
@@ -122,15 +122,15 @@ final class Places {
   }
 
   /** A place that a slice comes to. */
-  SlicePlace place(Placement at, boolean isNew) {
+  PlacedSlice place(Placement at, boolean isNew) {
     SliceId id = idOf(at.id());
     Domain domain = domain(at.pod());
     SliceManifest slice = domain.kind() == Domain.Kind.DYNAMIC ? manifest(id, at, domain) : null;
-    return new SlicePlace(id, at, domain, slice, isNew);
+    return new PlacedSlice(id, at, domain, slice, isNew);
   }
 
   /** The place that a slice has. */
-  SlicePlace running(RunningSlice running) {
+  PlacedSlice running(RunningSlice running) {
     Domain domain = domain(running.pod());
     Placement at =
         new Placement(
@@ -140,7 +140,7 @@ final class Places {
             running.shape(),
             running.footprint(),
             running.twist());
-    return new SlicePlace(running.id(), at, domain, object(at, domain), false);
+    return new PlacedSlice(running.id(), at, domain, object(at, domain), false);
   }
 
   /** The Slice object at a place. */
@@ -151,7 +151,7 @@ final class Places {
     return objects.get(
         key(
             domain.topology().platformForm(at.shape()),
-            SlicePlace.partitionIds(domain, at.footprint())));
+            PlacedSlice.partitionIds(domain, at.footprint())));
   }
 
   private static List<Object> key(Shape topology, List<String> partitionIds) {
@@ -174,7 +174,7 @@ final class Places {
     SliceRequest request =
         requests.getOrDefault(id.request(), SliceRequest.builder(id.request()).chips(1).build());
     Shape topology = domain.topology().platformForm(at.shape());
-    List<String> partitionIds = SlicePlace.partitionIds(domain, at.footprint());
+    List<String> partitionIds = PlacedSlice.partitionIds(domain, at.footprint());
     String epoch = Names.epoch(TYPE, topology, partitionIds);
     Map<String, String> annotations = new TreeMap<>();
     annotations.put(TpuLabels.OWN_REQUEST, id.request());
@@ -210,15 +210,15 @@ final class Places {
   }
 
   /** All slices of a request once the plan is carried out, by number; empty if none is new. */
-  List<SlicePlace> after(String request) {
+  List<PlacedSlice> after(String request) {
     return List.copyOf(after.getOrDefault(request, Map.of()).values());
   }
 
   /** The slices that the plan brings to a new place, in its order. */
-  List<SlicePlace> created() {
+  List<PlacedSlice> created() {
     return after.values().stream()
         .flatMap(places -> places.values().stream())
-        .filter(SlicePlace::isNew)
+        .filter(PlacedSlice::isNew)
         .toList();
   }
 }

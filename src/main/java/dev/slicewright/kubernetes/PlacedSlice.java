@@ -24,12 +24,12 @@ import org.jspecify.annotations.Nullable;
  *     without one
  * @param isNew whether the plan brings the slice here
  */
-record SlicePlace(
+record PlacedSlice(
     SliceId id, Placement at, Domain domain, @Nullable SliceManifest slice, boolean isNew) {
 
   private static final Shape CUBE = Shape.of(4, 4, 4);
 
-  SlicePlace {
+  PlacedSlice {
     Objects.requireNonNull(id, "id");
     Objects.requireNonNull(at, "at");
     Objects.requireNonNull(domain, "domain");
