@@ -8,6 +8,7 @@ import io.fabric8.kubernetes.api.model.Node;
 import io.fabric8.kubernetes.api.model.NodeSelectorRequirement;
 import io.fabric8.kubernetes.api.model.NodeSelectorTerm;
 import io.fabric8.kubernetes.api.model.ObjectMeta;
+import io.fabric8.kubernetes.api.model.OwnerReference;
 import io.fabric8.kubernetes.api.model.OwnerReferenceBuilder;
 import io.fabric8.kubernetes.api.model.Pod;
 import io.fabric8.kubernetes.api.model.PodBuilder;
@@ -255,6 +256,7 @@ final class FakeGke implements AutoCloseable {
   List<String> tick() {
     happened.clear();
     slices().forEach(this::stepSlice);
+    dropChildren();
     client.genericKubernetesResources(JOB_SET).inAnyNamespace().list().getItems().stream()
         .sorted(BY_NAME)
         .forEach(this::stepJobSet);
@@ -383,14 +385,13 @@ final class FakeGke implements AutoCloseable {
   /** One child Job for each replica; a Job that is no longer its template's is made anew. */
   private void stepJobSet(GenericKubernetesResource jobSet) {
     String namespace = jobSet.getMetadata().getNamespace();
-    if (Boolean.TRUE.equals(jobSet.get("spec", "suspend"))) {
-      return;
-    }
+    boolean suspend = Boolean.TRUE.equals(jobSet.get("spec", "suspend"));
     List<Map<String, Object>> replicated = jobSet.get("spec", "replicatedJobs");
     for (Map<String, Object> entry : replicated) {
       int replicas = entry.get("replicas") instanceof Integer number ? number : 1;
       for (int i = 0; i < replicas; i++) {
         Job wanted = childOf(jobSet, entry, i);
+        wanted.getSpec().setSuspend(suspend);
         var jobs = client.batch().v1().jobs().inNamespace(namespace);
         Job is = jobs.withName(wanted.getMetadata().getName()).get();
         if (is != null && !is.getSpec().getTemplate().equals(wanted.getSpec().getTemplate())) {
@@ -400,6 +401,28 @@ final class FakeGke implements AutoCloseable {
         if (is == null) {
           jobs.resource(wanted).create();
           happened.add("Job " + wanted.getMetadata().getName() + " is created");
+        } else if (!Boolean.valueOf(suspend).equals(is.getSpec().getSuspend())) {
+          is.getSpec().setSuspend(suspend);
+          jobs.resource(is).update();
+          happened.add("Job " + is.getMetadata().getName() + (suspend ? " stops" : " goes on"));
+        }
+      }
+    }
+  }
+
+  /** Children of a JobSet that is no more, or is another of the same name. */
+  private void dropChildren() {
+    for (Job job : client.batch().v1().jobs().inAnyNamespace().list().getItems()) {
+      for (OwnerReference owner : job.getMetadata().getOwnerReferences()) {
+        HasMetadata jobSet =
+            client
+                .genericKubernetesResources(JOB_SET)
+                .inNamespace(job.getMetadata().getNamespace())
+                .withName(owner.getName())
+                .get();
+        if (jobSet == null || !jobSet.getMetadata().getUid().equals(owner.getUid())) {
+          client.batch().v1().jobs().resource(job).delete();
+          happened.add("Job " + job.getMetadata().getName() + " is deleted: its JobSet is no more");
         }
       }
     }

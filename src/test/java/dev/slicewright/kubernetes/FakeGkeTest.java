@@ -133,11 +133,44 @@ class FakeGkeTest {
 
   @Test
   void suspendedWorkHasNoPods() {
+    create(slice("s0", "4x4x4", id("c1")));
+    create(slice("s1", "4x4x4", id("c2")));
     gke.add(jobSet("ms", true));
-    Job job = job("train", 2, "s");
+    Job job = job("train", 2, "s0");
     job.getSpec().setSuspend(true);
     gke.add(job);
-    assertThat(gke.tick()).isEmpty();
+    gke.settle();
+    assertThat(client.pods().inNamespace("team-a").list().getItems()).isEmpty();
+
+    suspend("ms", false);
+    gke.settle();
+    assertThat(gke.running("team-a")).hasSize(32);
+    suspend("ms", true);
+    gke.settle();
+    assertThat(gke.running("team-a")).isEmpty();
+  }
+
+  @Test
+  void aJobSetThatIsGoneTakesItsJobsAndPodsWithIt() {
+    gke.add(jobSet("ms", false));
+    gke.settle();
+    assertThat(client.pods().inNamespace("team-a").list().getItems()).hasSize(32);
+    client
+        .genericKubernetesResources(FakeGke.JOB_SET)
+        .inNamespace("team-a")
+        .withName("ms")
+        .delete();
+    gke.settle();
+    assertThat(client.batch().v1().jobs().inNamespace("team-a").list().getItems()).isEmpty();
+    assertThat(client.pods().inNamespace("team-a").list().getItems()).isEmpty();
+  }
+
+  private void suspend(String jobSet, boolean suspend) {
+    client
+        .genericKubernetesResources(FakeGke.JOB_SET)
+        .inNamespace("team-a")
+        .withName(jobSet)
+        .patch(PatchContext.of(PatchType.JSON_MERGE), "{\"spec\":{\"suspend\":" + suspend + "}}");
   }
 
   @Test
