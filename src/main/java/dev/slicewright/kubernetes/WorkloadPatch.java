@@ -4,6 +4,7 @@ import java.util.Map;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 import tools.jackson.databind.ObjectMapper;
+import tools.jackson.databind.SerializationFeature;
 import tools.jackson.databind.json.JsonMapper;
 
 /**
@@ -22,7 +23,8 @@ import tools.jackson.databind.json.JsonMapper;
 public record WorkloadPatch(
     ObjectRef object, Requires requires, Map<String, @Nullable Object> patch) {
 
-  private static final ObjectMapper JSON = new JsonMapper();
+  private static final ObjectMapper JSON =
+      JsonMapper.builder().enable(SerializationFeature.ORDER_MAP_ENTRIES_BY_KEYS).build();
 
   /** What the API server asks for before it accepts a patch. Immutable, safe to share. */
   public enum Requires {
