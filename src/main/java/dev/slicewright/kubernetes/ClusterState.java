@@ -1,23 +1,435 @@
 package dev.slicewright.kubernetes;
 
+import dev.slicewright.InvalidInputException;
+import dev.slicewright.Problem;
+import dev.slicewright.Problems;
+import dev.slicewright.fleet.Fleet;
+import dev.slicewright.fleet.Health;
+import dev.slicewright.fleet.Part;
+import dev.slicewright.topology.HostId;
+import io.fabric8.kubernetes.api.model.ConfigMap;
 import io.fabric8.kubernetes.api.model.HasMetadata;
+import io.fabric8.kubernetes.api.model.Node;
+import io.fabric8.kubernetes.api.model.Pod;
+import java.util.ArrayList;
 import java.util.Collection;
+import java.util.Collections;
+import java.util.Comparator;
+import java.util.EnumMap;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import org.jspecify.annotations.Nullable;
 
-/** What a {@link Cluster} keeps of its objects, for the next update. Immutable, safe to share. */
+/**
+ * What a {@link Cluster} keeps of its objects, and how one is made of them: nodes become domains,
+ * work becomes requests, Slices and pods become running slices, and all of it a fleet. Immutable,
+ * safe to share.
+ *
+ * <p>Reading is an update of nothing. An update goes as far through these steps as its changes
+ * reach: what a step is given decides what it gives, so where that stays the same, so does the
+ * rest.
+ */
 final class ClusterState {
 
-  private final ReadSettings settings;
+  private static final String NODE = "Node";
+  private static final Comparator<Problem> BY_PATH =
+      Comparator.comparing(Problem::path).thenComparing(Problem::message);
+  private static final Comparator<LeftOut> BY_OBJECT =
+      Comparator.comparing(LeftOut::object).thenComparing(LeftOut::reason);
 
-  private ClusterState(ReadSettings settings) {
+  /** The steps behind the nodes; tests put others in their place. */
+  interface Steps {
+    WorkloadTranslator.Translation translate(
+        KubernetesObjects objects,
+        Domains domains,
+        ReadSettings settings,
+        Problems problems,
+        List<LeftOut> leftOut);
+
+    RunningSlices.Found find(
+        KubernetesObjects objects,
+        Domains domains,
+        WorkloadTranslator.Translation work,
+        ReadSettings settings,
+        Problems problems,
+        List<LeftOut> leftOut);
+  }
+
+  private static final Steps STEPS =
+      new Steps() {
+        @Override
+        public WorkloadTranslator.Translation translate(
+            KubernetesObjects objects,
+            Domains domains,
+            ReadSettings settings,
+            Problems problems,
+            List<LeftOut> leftOut) {
+          return WorkloadTranslator.translate(objects, domains, settings, problems, leftOut);
+        }
+
+        @Override
+        public RunningSlices.Found find(
+            KubernetesObjects objects,
+            Domains domains,
+            WorkloadTranslator.Translation work,
+            ReadSettings settings,
+            Problems problems,
+            List<LeftOut> leftOut) {
+          return RunningSlices.find(objects, domains, work, settings, problems, leftOut);
+        }
+      };
+
+  /** What the steps behind the nodes gave. */
+  private record Work(
+      WorkloadTranslator.Translation translation,
+      RunningSlices.Found found,
+      List<Problem> problems,
+      List<LeftOut> leftOut) {}
+
+  private final ReadSettings settings;
+  private final Steps steps;
+  private final List<Problem> textProblems;
+  private final Map<ObjectRef, Problem> doubles;
+  private final Map<ObjectRef, HasMetadata> objects; // copies of all but nodes
+  private final NodeDomains domains;
+  private final Optional<Work> work; // empty before anything is read
+
+  private ClusterState(
+      ReadSettings settings,
+      Steps steps,
+      List<Problem> textProblems,
+      Map<ObjectRef, Problem> doubles,
+      Map<ObjectRef, HasMetadata> objects,
+      NodeDomains domains,
+      Optional<Work> work) {
     this.settings = settings;
+    this.steps = steps;
+    this.textProblems = textProblems;
+    this.doubles = doubles;
+    this.objects = objects;
+    this.domains = domains;
+    this.work = work;
   }
 
   static ClusterState empty(ReadSettings settings) {
-    return new ClusterState(settings);
+    return empty(settings, STEPS);
+  }
+
+  static ClusterState empty(ReadSettings settings, Steps steps) {
+    return new ClusterState(
+        settings, steps, List.of(), Map.of(), Map.of(), NodeDomains.none(), Optional.empty());
+  }
+
+  Cluster read(KubernetesObjects given) {
+    Changes changes = new Changes();
+    Set<ObjectRef> seen = new HashSet<>();
+    for (HasMetadata object : given.all()) {
+      ObjectRef key = key(object);
+      if (!seen.add(key)) {
+        changes.addDouble(key);
+      }
+      changes.put(key, object);
+    }
+    return changes.apply(given.problems(), null);
   }
 
   Cluster update(
       Cluster before, Collection<? extends HasMetadata> changed, Collection<ObjectRef> gone) {
-    throw new UnsupportedOperationException(settings.toString());
+    Changes changes = new Changes();
+    for (ObjectRef ref : gone) {
+      changes.remove(key(ref));
+    }
+    for (HasMetadata object : changed) {
+      changes.put(key(object), object);
+    }
+    return changes.apply(textProblems, before);
+  }
+
+  /** One object has one key, in whatever version of its API it comes. */
+  private static ObjectRef key(HasMetadata object) {
+    ObjectRef ref = ObjectRef.of(object);
+    return object instanceof Node
+        ? NodeFacts.ref(ref.name())
+        : key(
+            object instanceof Pod
+                ? new ObjectRef("", "Pod", ref.namespace(), ref.name())
+                : object instanceof ConfigMap
+                    ? new ObjectRef("", "ConfigMap", ref.namespace(), ref.name())
+                    : ref);
+  }
+
+  private static ObjectRef key(ObjectRef ref) {
+    if (ref.kind().equals(NODE) && !ref.apiVersion().contains("/")) {
+      return NodeFacts.ref(ref.name());
+    }
+    int slash = ref.apiVersion().indexOf('/');
+    return new ObjectRef(
+        slash < 0 ? "" : ref.apiVersion().substring(0, slash),
+        ref.kind(),
+        ref.namespace(),
+        ref.name());
+  }
+
+  /** Changes while they are gathered. Confined to one thread at a time. */
+  private final class Changes {
+    private final NodeFacts.Reader reader = new NodeFacts.Reader();
+    private final Map<String, NodeFacts> nodes = new HashMap<>(domains.nodes());
+    private final Set<String> touchedNodes = new LinkedHashSet<>();
+    private final Map<ObjectRef, HasMetadata> put = new TreeMap<>();
+    private final Set<ObjectRef> removed = new TreeSet<>();
+    private final Map<ObjectRef, Problem> newDoubles = new TreeMap<>(doubles);
+    private boolean sliceLabels;
+
+    void addDouble(ObjectRef key) {
+      newDoubles.put(
+          key,
+          new Problem(
+              key.path(),
+              "expected each object once, but it is listed twice; the later is taken"));
+    }
+
+    void put(ObjectRef key, HasMetadata object) {
+      if (!key.kind().equals(NODE) || !key.apiVersion().equals("v1")) {
+        ObjectCopies.of(object)
+            .ifPresentOrElse(
+                copy -> {
+                  put.put(key, copy);
+                  removed.remove(key);
+                },
+                () -> remove(key));
+        return;
+      }
+      NodeFacts facts = null;
+      if (ObjectCopies.typed(object) instanceof Node node) {
+        facts = reader.read(node).orElse(null);
+      } else {
+        facts = NodeFacts.unreadable(key.name());
+      }
+      change(key.name(), facts);
+    }
+
+    void remove(ObjectRef key) {
+      if (key.kind().equals(NODE) && key.apiVersion().equals("v1")) {
+        change(key.name(), null);
+      } else {
+        put.remove(key);
+        removed.add(key);
+      }
+    }
+
+    private void change(
+        String name, @Nullable NodeFacts after) {
+      NodeFacts before = after == null ? nodes.remove(name) : nodes.put(name, after);
+      if (!Objects.equals(before, after)) {
+        touchedNodes.add(name);
+        boolean taken = before != null && !before.slice().isEmpty();
+        sliceLabels |= after == null ? taken : !after.isTakenAs(before);
+      }
+    }
+
+    Cluster apply(
+        List<Problem> text, @Nullable Cluster before) {
+      if (before != null) {
+        touchedNodes.forEach(name -> newDoubles.remove(NodeFacts.ref(name)));
+        put.keySet().forEach(newDoubles::remove);
+        removed.forEach(newDoubles::remove);
+      }
+      NodeDomains newDomains =
+          touchedNodes.isEmpty() ? domains : domains.update(nodes, touchedNodes);
+      Map<ObjectRef, HasMetadata> newObjects = objects();
+      boolean sameWork = newObjects == objects && isAlike(domains, newDomains);
+      if (before != null && work.isPresent() && sameWork && !sliceLabels) {
+        ClusterState state = state(text, newObjects, newDomains, work.get());
+        Fleet fleet = refreshed(before.fleet(), domains, newDomains, work.get().found());
+        return before.with(
+            fleet, newDomains, state.problems(), state.leftOut(), state);
+      }
+      Work newWork = work(newObjects, newDomains);
+      ClusterState state = state(text, newObjects, newDomains, newWork);
+      return new Cluster(
+          fleet(newDomains, newWork.found(), before == null ? 0 : before.fleet().version() + 1),
+          newWork.translation().workloads(),
+          newWork.found().slices(),
+          newWork.found().missing(),
+          newDomains,
+          state.problems(),
+          state.leftOut(),
+          state);
+    }
+
+    /** The objects afterwards; the very same where none changes. */
+    private Map<ObjectRef, HasMetadata> objects() {
+      boolean known = removed.stream().noneMatch(objects::containsKey);
+      if (known && put.entrySet().stream().allMatch(e -> isSame(e.getKey(), e.getValue()))) {
+        return objects;
+      }
+      Map<ObjectRef, HasMetadata> after = new TreeMap<>(objects);
+      removed.forEach(after::remove);
+      after.putAll(put);
+      return after;
+    }
+
+    private boolean isSame(ObjectRef key, HasMetadata copy) {
+      return copy.equals(objects.get(key));
+    }
+
+    private ClusterState state(
+        List<Problem> text,
+        Map<ObjectRef, HasMetadata> newObjects,
+        NodeDomains newDomains,
+        Work newWork) {
+      ClusterState state =
+          new ClusterState(
+              settings,
+              steps,
+              text,
+              newDoubles,
+              newObjects,
+              newDomains,
+              Optional.of(newWork));
+      List<Problem> problems = state.problems();
+      if (!settings.lenient() && !problems.isEmpty()) {
+        throw new InvalidInputException("cluster", problems);
+      }
+      return state;
+    }
+
+    private Work work(Map<ObjectRef, HasMetadata> newObjects, NodeDomains newDomains) {
+      List<HasMetadata> all = new ArrayList<>(newObjects.values());
+      for (String name : new TreeSet<>(nodes.keySet())) {
+        NodeFacts node = Objects.requireNonNull(nodes.get(name));
+        if (!node.slice().isEmpty()) {
+          all.add(node.sliceLabels());
+        }
+      }
+      KubernetesObjects given = KubernetesObjects.of(all);
+      Problems problems = new Problems();
+      List<LeftOut> leftOut = new ArrayList<>();
+      WorkloadTranslator.Translation translation =
+          steps.translate(given, newDomains, settings, problems, leftOut);
+      RunningSlices.Found found =
+          steps.find(given, newDomains, translation, settings, problems, leftOut);
+      return new Work(translation, found, problems.list(), List.copyOf(leftOut));
+    }
+  }
+
+  /** Whether the same work would go to the same places, whatever their health. */
+  private static boolean isAlike(NodeDomains before, NodeDomains after) {
+    if (before == after) {
+      return true;
+    }
+    if (!before.byId().keySet().equals(after.byId().keySet())) {
+      return false;
+    }
+    for (Map.Entry<String, NodeDomain> entry : after.byId().entrySet()) {
+      NodeDomain other = Objects.requireNonNull(before.get(entry.getKey()));
+      if (entry.getValue() != other && !entry.getValue().isAlike(other)) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  // ---------------------------------------------------------------- fleet
+
+  private static Fleet fleet(NodeDomains domains, RunningSlices.Found found, long version) {
+    Fleet.Builder fleet = Fleet.builder().version(version);
+    for (NodeDomain domain : domains.byId().values()) {
+      Map<String, String> labels = new TreeMap<>(domain.labels());
+      labels.put(TpuLabels.OWN_POD, domain.id());
+      fleet.pod(domain.id(), domain.topology(), labels);
+      domain.health().forEach((part, health) -> fleet.health(domain.id(), part, health));
+      cordons(domain, found).forEach(part -> fleet.cordon(domain.id(), part));
+    }
+    found.running().forEach(fleet::running);
+    found.holds().forEach(fleet::hold);
+    return fleet.build();
+  }
+
+  private static Set<Part> cordons(NodeDomain domain, RunningSlices.Found found) {
+    Set<Part> parts = new LinkedHashSet<>();
+    for (HostId host : domain.cordons()) {
+      parts.add(new Part.Host(host));
+    }
+    parts.addAll(found.cordons().getOrDefault(domain.id(), List.of()));
+    return parts;
+  }
+
+  /** The fleet where nothing but health and cordons has changed. */
+  private static Fleet refreshed(
+      Fleet before, NodeDomains from, NodeDomains to, RunningSlices.Found found) {
+    Fleet fleet = before;
+    Map<Health, Map<String, List<Part>>> reports = new EnumMap<>(Health.class);
+    for (NodeDomain domain : to.byId().values()) {
+      NodeDomain old = Objects.requireNonNull(from.get(domain.id()));
+      if (old == domain) {
+        continue;
+      }
+      domain
+          .health()
+          .forEach(
+              (part, health) -> {
+                if (old.health().get(part) != health) {
+                  report(reports, health, domain.id(), part);
+                }
+              });
+      for (Part part : old.health().keySet()) {
+        if (!domain.health().containsKey(part)) {
+          report(reports, Health.HEALTHY, domain.id(), part);
+        }
+      }
+      Set<Part> cordons = cordons(domain, found);
+      Set<Part> oldCordons = cordons(old, found);
+      for (Part part : cordons) {
+        fleet = oldCordons.contains(part) ? fleet : fleet.cordon(domain.id(), part);
+      }
+      for (Part part : oldCordons) {
+        fleet = cordons.contains(part) ? fleet : fleet.uncordon(domain.id(), part);
+      }
+    }
+    for (Map.Entry<Health, Map<String, List<Part>>> entry : reports.entrySet()) {
+      fleet = fleet.report(entry.getValue(), entry.getKey());
+    }
+    return fleet;
+  }
+
+  private static void report(
+      Map<Health, Map<String, List<Part>>> reports, Health health, String pod, Part part) {
+    reports
+        .computeIfAbsent(health, k -> new TreeMap<>())
+        .computeIfAbsent(pod, k -> new ArrayList<>())
+        .add(part);
+  }
+
+  // ---------------------------------------------------------------- problems
+
+  /** Everything wrong, by path, each once; so many at most as {@link Problems} keeps. */
+  private List<Problem> problems() {
+    Set<Problem> all = new TreeSet<>(BY_PATH);
+    all.addAll(textProblems);
+    all.addAll(doubles.values());
+    all.addAll(domains.problems());
+    work.ifPresent(w -> all.addAll(w.problems()));
+    if (all.isEmpty()) {
+      return List.of();
+    }
+    Problems kept = new Problems();
+    all.forEach(problem -> kept.add(problem.path(), problem.message()));
+    return kept.list();
+  }
+
+  private List<LeftOut> leftOut() {
+    Set<LeftOut> all = new TreeSet<>(BY_OBJECT);
+    all.addAll(domains.leftOut());
+    work.ifPresent(w -> all.addAll(w.leftOut()));
+    return all.isEmpty() ? Collections.emptyList() : List.copyOf(all);
   }
 }
