@@ -254,6 +254,10 @@ public final class ClusterPlan {
    * Slice is deleted once the one that replaces it is there. Steps may be started as soon as those
    * that they come {@linkplain ClusterStep#after() after} are done.
    *
+   * <p>Last comes what earlier plans have begun, so that nobody has to remember them: work whose
+   * Slices have become ready is patched and goes on; failed Slices are deleted whose work runs
+   * elsewhere by now, or finds no other place.
+   *
    * @return by number, an unmodifiable list. Derived anew: see {@link Rollout#of(Fleet, Plan)}
    */
   public List<ClusterStep> steps() {

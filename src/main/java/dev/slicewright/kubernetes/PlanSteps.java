@@ -79,6 +79,8 @@ final class PlanSteps {
                   : goOn(workload, after);
       done.put(step.number(), last);
     }
+    finishBindings();
+    dropFailed();
     return List.copyOf(steps);
   }
 
@@ -299,6 +301,66 @@ final class PlanSteps {
       }
     }
     return changes;
+  }
+
+  // ---------------------------------------------------------------- what an earlier plan began
+
+  /**
+   * Sends work to its slices whose Slices are ready by now. The plan that made them may be gone: a
+   * scheduler that waits for Slices need not remember it, and its successor never knew it.
+   */
+  private void finishBindings() {
+    Set<ObjectRef> seen = new TreeSet<>();
+    steps.forEach(step -> seen.add(step.object()));
+    for (Workload workload : cluster.workloads()) {
+      ObjectRef object = workload.object();
+      List<Workload> siblings = byObject.getOrDefault(object, List.of());
+      if (!seen.add(object)
+          || KueueAdmission.isAdmittedByKueue(workload)
+          || !siblings.stream().allMatch(this::isReady)) {
+        continue;
+      }
+      if (isSuspended(workload) || WorkloadPatches.of(bound(siblings), false).isPresent()) {
+        made.put(object, new TreeSet<>());
+        goOn(Optional.of(workload), Set.of());
+      }
+    }
+  }
+
+  /** Whether all its slices run, in ready Slices that a plan of ours has made. */
+  private boolean isReady(Workload workload) {
+    String request = workload.request().id();
+    Collection<PlacedSlice> places = now(request).values();
+    return places.size() == workload.request().slices()
+        && places.stream()
+            .map(PlacedSlice::slice)
+            .allMatch(
+                slice ->
+                    slice != null
+                        && !slice.deleting()
+                        && request.equals(slice.annotations().get(TpuLabels.OWN_REQUEST))
+                        && slice.state().filter(SliceState::isReady).isPresent());
+  }
+
+  /**
+   * Failed Slices whose work runs elsewhere by now, or finds no place: what is in order of their
+   * partitions is then of use again.
+   */
+  private void dropFailed() {
+    Set<String> unplaced = new TreeSet<>();
+    rollout.plan().unplaced().forEach(u -> unplaced.add(PlanPlaces.wholeId(u.request())));
+    for (SliceManifest slice : cluster.slices()) {
+      String request = slice.annotations().getOrDefault(TpuLabels.OWN_REQUEST, "");
+      boolean failed = slice.state().filter(state -> !state.takesPartitions()).isPresent();
+      boolean idle =
+          unplaced.contains(request) || cluster.workload(request).filter(this::isReady).isPresent();
+      if (failed
+          && idle
+          && !slice.deleting()
+          && steps.stream().noneMatch(step -> step.object().equals(ref(slice)))) {
+        add(Set.of(), Kind.DELETE_SLICE, ref(slice), request, null, null);
+      }
+    }
   }
 
   private Set<Integer> next(
