@@ -58,11 +58,7 @@ class HoldObjectsTest {
       for (PartitionId partition : forest.ids()) {
         if (domain(id).topology().cubesOf(forest.shape(partition)) == 0) {
           holds.add(
-              hold(
-                  forest.name(partition),
-                  id,
-                  new Footprint.Partition(partition),
-                  "JobSet/t/j/w"));
+              hold(forest.name(partition), id, new Footprint.Partition(partition), "JobSet/t/j/w"));
         }
       }
     }
@@ -98,8 +94,7 @@ class HoldObjectsTest {
                 "id", "any text: ÄÖ",
                 "pod", "block/a",
                 "topology", "4x4x4",
-                "partitionIds",
-                    scene.domains.cube("a", 1) + "," + scene.domains.cube("a", 0),
+                "partitionIds", scene.domains.cube("a", 1) + "," + scene.domains.cube("a", 0),
                 "request", "Job/t/j",
                 "expiry", "2026-03-01T12:30:00.500Z"));
     assertThat(HoldObjects.toConfigMap(hold, domain("block/a"), "sched")).isEqualTo(map);

@@ -97,8 +97,7 @@ class RunningSlicesPropertiesTest {
     int pods = random.nextInt(12);
     for (int i = 0; i < pods; i++) {
       String node = nodes.get(random.nextInt(nodes.size()));
-      var pod =
-          scene.pod("p" + i, "Job/team/" + random.nextInt(3), random.nextInt(2), node);
+      var pod = scene.pod("p" + i, "Job/team/" + random.nextInt(3), random.nextInt(2), node);
       if (random.nextInt(4) == 0) {
         pod.getMetadata().setDeletionTimestamp(Scene.CREATED);
       }

@@ -319,7 +319,8 @@ class RunningSlicesTest {
     Scene.Outcome found = scene.find();
 
     assertThat(found.problems()).isEmpty();
-    assertThat(found.found().missing()).containsExactly(Map.entry("JobSet/t/train/w", List.of(0, 2)));
+    assertThat(found.found().missing())
+        .containsExactly(Map.entry("JobSet/t/train/w", List.of(0, 2)));
     assertThat(found.slice("JobSet/t/train/w/1").orElseThrow().request())
         .isEqualTo(
             SliceRequest.builder("JobSet/t/train/w")
@@ -494,8 +495,7 @@ class RunningSlicesTest {
     Scene.Outcome found = scene.find();
 
     assertThat(found.ids()).containsExactly("Job/t/j/0");
-    for (String key :
-        List.of(TpuLabels.OWN_INDEX, TpuLabels.OWN_SLICES, TpuLabels.OWN_PRIORITY)) {
+    for (String key : List.of(TpuLabels.OWN_INDEX, TpuLabels.OWN_SLICES, TpuLabels.OWN_PRIORITY)) {
       assertThat(found.problem("Slice/s.metadata.annotations[" + key + "]")).contains("expected");
     }
   }
@@ -777,13 +777,10 @@ class RunningSlicesTest {
                 domain.partition(Shape.of(4, 4), part("p-n9", "4x4")).orElseThrow()));
     scene.pod("x", "Job/team/j", 0, nodes.get(0));
     scene.pod("y", "Job/team/j", 0, nodes.get(3));
-    assertThat(scene.find().slice("Job/team/j/0").orElseThrow().shape())
-        .isEqualTo(Shape.of(4, 4));
+    assertThat(scene.find().slice("Job/team/j/0").orElseThrow().shape()).isEqualTo(Shape.of(4, 4));
 
-    scene.workload(
-        SliceRequest.builder("Job/team/j").shape("4x8").accelerators("v6e").build());
-    assertThat(scene.find().slice("Job/team/j/0").orElseThrow().shape())
-        .isEqualTo(Shape.of(4, 8));
+    scene.workload(SliceRequest.builder("Job/team/j").shape("4x8").accelerators("v6e").build());
+    assertThat(scene.find().slice("Job/team/j/0").orElseThrow().shape()).isEqualTo(Shape.of(4, 8));
   }
 
   @Test
@@ -833,7 +830,8 @@ class RunningSlicesTest {
     scene.objects.add(new Pod());
     Pod pod = scene.pod("x", "J", 0, "p-n0");
     pod.setStatus(null);
-    pod.getSpec().setContainers(java.util.Arrays.asList(null, pod.getSpec().getContainers().get(0)));
+    pod.getSpec()
+        .setContainers(java.util.Arrays.asList(null, pod.getSpec().getContainers().get(0)));
     Pod bad = scene.pod("y", "J", 0, "p-n1");
     bad.getStatus().setStartTime("yesterday");
 

@@ -40,8 +40,7 @@ class SliceManifestTest {
   private static GenericKubernetesResource with(String key, Object value) {
     GenericKubernetesResource resource = manifest("4x4x8", "c1", "c2").toResource();
     @SuppressWarnings("unchecked")
-    Map<String, Object> spec =
-        (Map<String, Object>) resource.getAdditionalProperties().get("spec");
+    Map<String, Object> spec = (Map<String, Object>) resource.getAdditionalProperties().get("spec");
     spec.put(key, value);
     return resource;
   }
@@ -71,8 +70,7 @@ class SliceManifestTest {
         .isEqualTo(
             Map.of(
                 "spec",
-                Map.of(
-                    "type", "tpu7x", "topology", "4x4x8", "partitionIds", List.of("c2", "c1"))));
+                Map.of("type", "tpu7x", "topology", "4x4x8", "partitionIds", List.of("c2", "c1"))));
   }
 
   @ParameterizedTest
@@ -162,7 +160,8 @@ class SliceManifestTest {
   }
 
   @ParameterizedTest
-  @ValueSource(strings = {"accelerator.gke.io/v1", "accelerator.gke.io/v2beta1", "accelerator.gke.io"})
+  @ValueSource(
+      strings = {"accelerator.gke.io/v1", "accelerator.gke.io/v2beta1", "accelerator.gke.io"})
   void otherVersionsAreAProblem(String version) {
     GenericKubernetesResource resource = manifest("4x4x4", "c1").toResource();
     resource.setApiVersion(version);
@@ -247,7 +246,9 @@ class SliceManifestTest {
   void theEpochTellsOrderTypeAndTopologyApart() {
     SliceManifest one = manifest("4x4x8", "c1", "c2");
 
-    assertThat(one.epoch()).matches("[a-z0-9]{10}").isEqualTo(manifest("4x4x8", "c1", "c2").epoch());
+    assertThat(one.epoch())
+        .matches("[a-z0-9]{10}")
+        .isEqualTo(manifest("4x4x8", "c1", "c2").epoch());
     assertThat(one.epoch()).isNotEqualTo(manifest("4x4x8", "c2", "c1").epoch());
     assertThat(one.epoch()).isNotEqualTo(manifest("4x8x8", "c1", "c2").epoch());
   }
