@@ -59,8 +59,7 @@ final class Failures {
         String message = condition.text("message").orElse("");
         for (String request : requests(workload, fields, owners)) {
           notices.add(
-              new SliceFailure.Notice(
-                  ObjectRef.of(workload), request, failure.get(), message));
+              new SliceFailure.Notice(ObjectRef.of(workload), request, failure.get(), message));
         }
       }
     }

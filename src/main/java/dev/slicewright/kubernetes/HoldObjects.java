@@ -104,8 +104,7 @@ final class HoldObjects {
     }
   }
 
-  private static String platformId(
-      Domain domain, @Nullable PartitionId partition, CubeId cube) {
+  private static String platformId(Domain domain, @Nullable PartitionId partition, CubeId cube) {
     if (partition == null) {
       throw new InvalidInputException(
           "hold",

@@ -103,9 +103,7 @@ final class HostFootprints {
   /** The smallest partition that has all these hosts. O(partitions + hosts). */
   private static Optional<Found> smallest(TpuTopology topology, SortedSet<HostId> hosts) {
     PartitionForest forest = topology.partitions().orElse(null);
-    return forest == null
-        ? Optional.empty()
-        : smallest(topology, forest, hosts, forest.ids());
+    return forest == null ? Optional.empty() : smallest(topology, forest, hosts, forest.ids());
   }
 
   private static Optional<Found> smallest(

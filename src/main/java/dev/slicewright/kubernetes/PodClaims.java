@@ -132,8 +132,7 @@ final class PodClaims {
     Map<String, Group> homes = new TreeMap<>();
     for (Group group : groups) {
       if (!group.leaving()) {
-        homes.merge(
-            group.slicePath(), group, (a, b) -> b.pods().size() > a.pods().size() ? b : a);
+        homes.merge(group.slicePath(), group, (a, b) -> b.pods().size() > a.pods().size() ? b : a);
       }
     }
     return homes;

@@ -60,8 +60,7 @@ final class RunningHolds {
         maps.add((ConfigMap) object);
       }
     }
-    maps.sort(
-        Comparator.comparing(RunningHolds::created).thenComparing(map -> ObjectRef.of(map)));
+    maps.sort(Comparator.comparing(RunningHolds::created).thenComparing(map -> ObjectRef.of(map)));
     maps.forEach(this::keep);
     return byId.values().stream().map(Kept::hold).toList();
   }
@@ -90,7 +89,9 @@ final class RunningHolds {
     if (own.isPresent()) {
       leftOut.add(
           new LeftOut(
-              ref, "a slice of its request runs on its chips, as " + own.get().object
+              ref,
+              "a slice of its request runs on its chips, as "
+                  + own.get().object
                   + "; delete the ConfigMap"));
       return;
     }
@@ -102,8 +103,7 @@ final class RunningHolds {
     }
     byId.put(hold.id(), kept);
     @Nullable Kept[] cells =
-        held.computeIfAbsent(
-            domain.id(), id -> new @Nullable Kept[domain.topology().cellCount()]);
+        held.computeIfAbsent(domain.id(), id -> new @Nullable Kept[domain.topology().cellCount()]);
     for (int cell : kept.cells) {
       cells[cell] = kept;
     }
@@ -127,7 +127,11 @@ final class RunningHolds {
   private String whyNot(Kept kept) {
     Kept same = byId.get(kept.hold.id());
     if (same != null) {
-      return "expected an id of its own, but " + same.ref + " keeps hold " + kept.hold.id() + " too;"
+      return "expected an id of its own, but "
+          + same.ref
+          + " keeps hold "
+          + kept.hold.id()
+          + " too;"
           + " delete one of them";
     }
     Optional<Claim> claim = staying(kept);

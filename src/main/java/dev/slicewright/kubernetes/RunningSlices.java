@@ -9,7 +9,6 @@ import dev.slicewright.topology.Footprint;
 import dev.slicewright.topology.HostId;
 import io.fabric8.kubernetes.api.model.HasMetadata;
 import java.util.ArrayList;
-import java.util.Comparator;
 import java.util.HashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -98,10 +97,8 @@ final class RunningSlices {
     SliceLabels labels = SliceLabels.read(objects, domains);
     readLabels(labels);
     List<ObjectRef> stale = claimPods(labels);
-    SliceOwners.Owned owned =
-        new SliceOwners(work, settings, problems, leftOut).assign(claims);
-    List<Hold> holds =
-        new RunningHolds(domains, taken, owned, problems, leftOut).read(objects);
+    SliceOwners.Owned owned = new SliceOwners(work, settings, problems, leftOut).assign(claims);
+    List<Hold> holds = new RunningHolds(domains, taken, owned, problems, leftOut).read(objects);
     return new Found(
         owned.running(),
         holds,
@@ -231,9 +228,7 @@ final class RunningSlices {
       } else {
         // A node of its Slice is taken. Else the label is from before: of a Slice that has gone,
         // or has failed; the node is free once the platform has taken the label off.
-        labelled
-            .hosts()
-            .forEach(place -> cordonFree(place.domain(), place.host()));
+        labelled.hosts().forEach(place -> cordonFree(place.domain(), place.host()));
       }
     }
   }
@@ -262,12 +257,10 @@ final class RunningSlices {
               + ", but its "
               + labelled.hosts().size()
               + " nodes are none, or another Slice has some of them; list the Slices too";
-      problems.add(
-          labelled.firstNode().path() + ".metadata.labels[" + TpuLabels.SLICE + "]", why);
+      problems.add(labelled.firstNode().path() + ".metadata.labels[" + TpuLabels.SLICE + "]", why);
       leftOut.add(
           new LeftOut(
-              new ObjectRef(
-                  SliceManifest.API_VERSION, SliceManifest.KIND, "", labelled.slice()),
+              new ObjectRef(SliceManifest.API_VERSION, SliceManifest.KIND, "", labelled.slice()),
               why));
       labelled.hosts().forEach(place -> cordonFree(place.domain(), place.host()));
       return;
@@ -314,8 +307,7 @@ final class RunningSlices {
         claim.startedAt = PodClaims.earliestStart(claim.pods, problems);
       }
     }
-    claims.addAll(
-        new PodClaims(work.workloads(), taken, cordons, problems, leftOut).claims(free));
+    claims.addAll(new PodClaims(work.workloads(), taken, cordons, problems, leftOut).claims(free));
     return List.copyOf(stale);
   }
 
@@ -329,7 +321,10 @@ final class RunningSlices {
       return "";
     }
     if (on != null && !selected.isEmpty() && !selected.equals(manifest.name())) {
-      return "selects Slice " + selected + ", but its node belongs to Slice " + manifest.name()
+      return "selects Slice "
+          + selected
+          + ", but its node belongs to Slice "
+          + manifest.name()
           + " now; restart the pod";
     }
     String epoch = Generic.annotations(seat.pod()).getOrDefault(TpuLabels.OWN_EPOCH, "");

@@ -26,8 +26,7 @@ final class SliceLabels {
    * @param firstNode the first of them by place
    * @param hosts them, by domain and host
    */
-  record Labelled(
-      String slice, String topology, ObjectRef firstNode, List<Domains.Place> hosts) {
+  record Labelled(String slice, String topology, ObjectRef firstNode, List<Domains.Place> hosts) {
 
     /** The one slice that these nodes are, or are part of, if their labels say which. */
     Optional<HostFootprints.Found> footprint() {

@@ -115,13 +115,14 @@ public record SliceManifest(
    */
   static Optional<SliceManifest> of(GenericKubernetesResource resource, Problems problems) {
     String path = ObjectRef.of(resource).path();
-    if (!VERSIONS.contains(resource.getApiVersion())) {
+    String version = Objects.requireNonNullElse(resource.getApiVersion(), "missing");
+    if (!VERSIONS.contains(version)) {
       problems.add(
           path + ".apiVersion",
           "expected "
               + String.join(" or ", VERSIONS)
               + ", but was "
-              + resource.getApiVersion()
+              + version
               + "; list the Slices in one of these versions");
       return Optional.empty();
     }

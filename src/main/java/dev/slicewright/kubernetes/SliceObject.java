@@ -43,14 +43,11 @@ record SliceObject(
     ObjectMeta metadata = resource.getMetadata();
     Instant created =
         Times.read(
-            metadata.getCreationTimestamp(),
-            ref.path() + ".metadata.creationTimestamp",
-            problems);
+            metadata.getCreationTimestamp(), ref.path() + ".metadata.creationTimestamp", problems);
     Instant since = null;
     String message = "";
     // What is wrong with the conditions has been said when the manifest was read.
-    for (Generic condition :
-        Generic.read(resource, new Problems()).list("status", "conditions")) {
+    for (Generic condition : Generic.read(resource, new Problems()).list("status", "conditions")) {
       if (condition.text("type").orElse("").equals("Ready")) {
         message = condition.text("message").orElse("");
         if (condition.text("status").orElse("").equals("True")) {

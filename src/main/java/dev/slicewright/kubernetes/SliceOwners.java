@@ -364,7 +364,10 @@ final class SliceOwners {
       problem(
           first,
           TpuLabels.OWN_SLICES,
-          "expected one number on all slices of request " + id + ", but there are " + said
+          "expected one number on all slices of request "
+              + id
+              + ", but there are "
+              + said
               + "; write the same on all of them");
     }
     return rebuilt(id, first, Math.min(slices, SliceRequest.MAX_SLICES), priority, tenant);
@@ -387,18 +390,13 @@ final class SliceOwners {
         workload == null
             ? rebuilt(claim.ownId, claim, 1, claim.priority, claim.tenant)
             : rebuilt(
-                claim.ownId,
-                claim,
-                1,
-                workload.request().priority(),
-                workload.request().tenant());
+                claim.ownId, claim, 1, workload.request().priority(), workload.request().tenant());
     run(request, 0, claim, null);
   }
 
   // ---- Running
 
-  private void run(
-      SliceRequest request, int index, Claim claim, @Nullable Instant ends) {
+  private void run(SliceRequest request, int index, Claim claim, @Nullable Instant ends) {
     SliceId id = new SliceId(request.id(), index);
     if (running.containsKey(id)) {
       String why =

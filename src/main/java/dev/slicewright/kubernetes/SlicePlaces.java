@@ -64,8 +64,7 @@ final class SlicePlaces {
     }
     Found found = search.found();
     if (found.domain() != null && found.footprint() != null) {
-      String why =
-          found.domain().topology().whyNot(slice.topology(), found.footprint()).orElse("");
+      String why = found.domain().topology().whyNot(slice.topology(), found.footprint()).orElse("");
       if (!why.isEmpty()) {
         return new Found(null, null, "spec.topology", why, found.known());
       }
@@ -169,8 +168,7 @@ final class SlicePlaces {
         fail(
             at,
             "expected a partition of one reservation block, but nodes of "
-                + String.join(
-                    " and ", new TreeSet<>(having.stream().map(Domain::id).toList()))
+                + String.join(" and ", new TreeSet<>(having.stream().map(Domain::id).toList()))
                 + " are labelled with "
                 + id);
       }

@@ -228,8 +228,8 @@ final class Scene {
   private record LabelOwners(Map<String, String> slc) implements Owners {
     @Override
     public Optional<PodOwner> of(Pod pod) {
-      Map<String, String> labels = pod.getMetadata().getLabels();
-      return labels == null || !labels.containsKey("request")
+      Map<String, String> labels = Generic.labels(pod);
+      return !labels.containsKey("request")
           ? Optional.empty()
           : Optional.of(
               new PodOwner(labels.get("request"), Integer.parseInt(labels.get("slice")), -1));

@@ -43,23 +43,18 @@ final class StubDomains implements Domains {
     int cubes = (int) (Shape.parse(topology).chips() / 64);
     TpuTopology pod = TpuTopology.builder(AcceleratorType.V5P).cubes(cubes).build();
     return add(
-        "nodepool/" + name,
-        name,
-        Domain.Kind.POOL,
-        pod,
-        Map.of(TpuLabels.TOPOLOGY, topology));
+        "nodepool/" + name, name, Domain.Kind.POOL, pod, Map.of(TpuLabels.TOPOLOGY, topology));
   }
 
   /** A v6e node of 2x2 chips. */
-  StubDomains node(String name) {
+  StubDomains single(String name) {
     TpuTopology topology =
         TpuTopology.builder(AcceleratorType.V6E)
             .dims(2, 2)
             .mesh()
             .slicing(Slicing.TorusBoxes.anyBox())
             .build();
-    return add(
-        "node/" + name, name, Domain.Kind.NODE, topology, Map.of(TpuLabels.TOPOLOGY, "2x2"));
+    return add("node/" + name, name, Domain.Kind.NODE, topology, Map.of(TpuLabels.TOPOLOGY, "2x2"));
   }
 
   private StubDomains add(
