@@ -85,6 +85,7 @@ final class FakeGke implements AutoCloseable {
   private static final Set<String> FORMED = Set.of("ACTIVE", "ACTIVE_DEGRADED");
   private static final Set<String> NO_NODES_YET = Set.of("", "SliceNotCreated");
   private static final Set<String> FAILED = Set.of("FAILED", "SliceCreationFailed");
+  private static final Set<String> DONE = Set.of("Succeeded", "Failed");
   private static final int MANY_TICKS = 100;
 
   /** Keeps the server's line for each request out of the output of tests. */
@@ -571,6 +572,9 @@ final class FakeGke implements AutoCloseable {
     Set<String> full = new HashSet<>();
     Map<String, List<Pod>> pending = new TreeMap<>();
     for (Pod pod : pods) {
+      if (DONE.contains(pod.getStatus().getPhase())) {
+        continue; // it has left its node
+      }
       if (pod.getSpec().getNodeName() != null) {
         full.add(pod.getSpec().getNodeName());
       } else if (pod.getSpec().getSchedulingGates() == null
