@@ -176,7 +176,7 @@ public final class ClusterPlan {
           .ifPresent(
               workload -> {
                 add(
-                    changes, workload, new TemplateBinding(request, places.after(request)));
+                    changes, workload, new TemplateBinding(workload, places.after(request)));
                 if (moved.contains(request)) {
                   running.add(workload.object());
                 }

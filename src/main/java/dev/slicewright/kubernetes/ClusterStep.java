@@ -28,8 +28,8 @@ public record ClusterStep(
   /** What is done. Immutable, safe to share. */
   public enum Kind {
     /**
-     * A Job, JobSet or Kueue Workload is suspended ({@code spec.suspend: true}, of a Workload {@code
-     * spec.active: false}), and its pods go.
+     * A Job or JobSet is suspended ({@code spec.suspend: true}), or a Kueue Workload's admission is
+     * taken back ({@code status.admission: null}), and its pods go.
      */
     SUSPEND,
     /** The pods of a workload that cannot be suspended are deleted. */

@@ -23,8 +23,8 @@ final class MergePatch {
    */
   static Map<String, @Nullable Object> between(Map<?, ?> before, Map<?, ?> after) {
     TreeSet<String> keys = new TreeSet<>();
-    before.keySet().forEach(key -> keys.add((String) key));
-    after.keySet().forEach(key -> keys.add((String) key));
+    before.keySet().forEach(key -> keys.add(String.valueOf(key)));
+    after.keySet().forEach(key -> keys.add(String.valueOf(key)));
     Map<String, @Nullable Object> patch = new LinkedHashMap<>();
     for (String key : keys) {
       Object was = before.get(key);
@@ -54,7 +54,7 @@ final class MergePatch {
     Map<String, @Nullable Object> result = copyOf(target);
     patch.forEach(
         (name, value) -> {
-          String key = (String) name;
+          String key = String.valueOf(name);
           if (value == null) {
             result.remove(key);
           } else if (value instanceof Map<?, ?> inner) {
@@ -69,7 +69,7 @@ final class MergePatch {
   /** A mutable copy, all the way down. */
   static Map<String, @Nullable Object> copyOf(Map<?, ?> tree) {
     Map<String, @Nullable Object> copy = new LinkedHashMap<>();
-    tree.forEach((key, value) -> copy.put((String) key, copy(value)));
+    tree.forEach((key, value) -> copy.put(String.valueOf(key), copy(value)));
     return copy;
   }
 
@@ -88,7 +88,7 @@ final class MergePatch {
   /** An unmodifiable copy, all the way down. */
   static Map<String, @Nullable Object> frozen(Map<?, ?> tree) {
     Map<String, @Nullable Object> copy = new LinkedHashMap<>();
-    tree.forEach((key, value) -> copy.put((String) key, frozen(value)));
+    tree.forEach((key, value) -> copy.put(String.valueOf(key), frozen(value)));
     return Collections.unmodifiableMap(copy);
   }
 

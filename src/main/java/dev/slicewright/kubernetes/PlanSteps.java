@@ -201,12 +201,6 @@ final class PlanSteps {
         || KueueAdmission.isKueueWorkload(workload);
   }
 
-  private static boolean isSuspended(Workload workload) {
-    Object spec = WorkloadPatches.tree(workload.source()).get("spec");
-    return spec instanceof Map<?, ?> map
-        && (Boolean.TRUE.equals(map.get("suspend")) || Boolean.FALSE.equals(map.get("active")));
-  }
-
   /** Takes the earlier binding out of what has to wait again. */
   private void drop(Workload workload, Set<Integer> after) {
     if (!dropped.add(workload.object())) {
@@ -259,12 +253,10 @@ final class PlanSteps {
       before.add(stop);
     }
     if (KueueAdmission.isKueueWorkload(workload)) {
-      Set<Integer> resumed =
-          ran || isSuspended(workload) ? next(before, Kind.RESUME, workload, null) : before;
-      return next(resumed, Kind.ADMIT, workload, null);
+      return next(before, Kind.ADMIT, workload, null);
     }
     Optional<WorkloadPatch> patch = WorkloadPatches.of(bound(siblings), ran);
-    boolean rests = isSuspended(workload);
+    boolean rests = workload.suspended();
     Set<Integer> last = before;
     if (patch.isPresent()) {
       boolean anew = patch.get().requires() == Requires.RECREATED;
@@ -297,7 +289,7 @@ final class PlanSteps {
       if (!at.isEmpty()) {
         changes.add(
             new WorkloadPatches.Change(
-                sibling, new TemplateBinding(sibling.request().id(), List.copyOf(at))));
+                sibling, new TemplateBinding(sibling, List.copyOf(at))));
       }
     }
     return changes;
@@ -320,7 +312,7 @@ final class PlanSteps {
           || !siblings.stream().allMatch(this::isReady)) {
         continue;
       }
-      if (isSuspended(workload) || WorkloadPatches.of(bound(siblings), false).isPresent()) {
+      if (workload.suspended() || WorkloadPatches.of(bound(siblings), false).isPresent()) {
         made.put(object, new TreeSet<>());
         goOn(Optional.of(workload), Set.of());
       }

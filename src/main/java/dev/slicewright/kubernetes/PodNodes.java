@@ -5,6 +5,7 @@ import dev.slicewright.topology.HostId;
 import dev.slicewright.topology.Shape;
 import dev.slicewright.topology.TpuTopology;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -17,25 +18,32 @@ final class PodNodes {
 
   /**
    * The nodes of a slice's pods: members in order, each pod on the next of the slice's hosts in
-   * worker order; pods without chips beside the pod that follows them. O(pods).
+   * worker order; pods without chips beside the pod that follows them. O(pods of its group).
    *
    * @param workload whose pods they are; empty where it is not known, then one pod for each host
    */
   static List<PodNode> of(PlacedSlice place, Optional<Workload> workload) {
     List<String> nodes = place.nodes();
     long perNode = Math.max(1, place.at().chips() / nodes.size());
+    int slice = place.id().index();
+    int group = workload.map(w -> slice / w.layout().slicesPerGroup()).orElse(slice);
+    Map<String, Integer> next = workload.map(w -> before(w, slice)).orElseGet(HashMap::new);
     List<PodNode> pods = new ArrayList<>();
     long chips = 0;
-    for (Workload.Member member : members(workload, nodes.size(), perNode)) {
+    for (Workload.Member member :
+        workload
+            .map(w -> w.members(slice))
+            .orElseGet(() -> List.of(new Workload.Member("", nodes.size(), (int) perNode)))) {
       for (int i = 0; i < member.pods(); i++) {
-        String node = nodes.get((int) Math.min(nodes.size() - 1, chips / perNode));
         pods.add(
             new PodNode(
                 place.id().request(),
-                place.id().index(),
+                slice,
                 pods.size(),
                 member.podSet(),
-                node,
+                group,
+                next.merge(member.podSet(), 1, Integer::sum) - 1,
+                nodes.get((int) Math.min(nodes.size() - 1, chips / perNode)),
                 place.at().orderAssumed()));
         chips += member.chips();
       }
@@ -43,11 +51,16 @@ final class PodNodes {
     return pods;
   }
 
-  private static List<Workload.Member> members(
-      Optional<Workload> workload, int nodes, long perNode) {
-    return workload
-        .map(Workload::members)
-        .orElseGet(() -> List.of(new Workload.Member("", nodes, (int) perNode)));
+  /** How many pods of each pod set earlier slices of the same group have. */
+  private static Map<String, Integer> before(Workload workload, int slice) {
+    Map<String, Integer> pods = new HashMap<>();
+    int perGroup = workload.layout().slicesPerGroup();
+    for (int earlier = slice - slice % perGroup; earlier < slice; earlier++) {
+      for (Workload.Member member : workload.members(earlier)) {
+        pods.merge(member.podSet(), member.pods(), Integer::sum);
+      }
+    }
+    return pods;
   }
 
   /** The chips of a slice by node, in worker order. O(chips). */

@@ -6,6 +6,8 @@ import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
@@ -26,16 +28,27 @@ final class TemplateBinding {
 
   private final String key;
   private final Set<String> values;
+  private final boolean exclusive;
   private final Map<String, String> selector = new TreeMap<>();
   private final Map<String, String> annotations = new TreeMap<>();
   private final @Nullable String sliceTopology; // annotation, unless the user wrote it
 
   /**
-   * The binding to all slices of a request.
+   * The binding of a workload to all its slices.
    *
    * @param places all its slices, not empty
    */
-  TemplateBinding(String request, List<PlacedSlice> places) {
+  TemplateBinding(Workload workload, List<PlacedSlice> places) {
+    this(workload.request().id(), workload.layout().slicesPerGroup() == 1, places);
+  }
+
+  /**
+   * The binding of a request to all its slices.
+   *
+   * @param exclusive whether each job or group has a slice of its own
+   */
+  TemplateBinding(String request, boolean exclusive, List<PlacedSlice> places) {
+    this.exclusive = exclusive;
     PlacedSlice first = places.get(0);
     List<Binding> bindings = places.stream().map(PlacedSlice::binding).toList();
     this.key = bindings.get(0).key();
@@ -74,8 +87,8 @@ final class TemplateBinding {
   }
 
   /** The label of which each job or group has one value of its own, where slices share a template. */
-  @Nullable String exclusiveTopology() {
-    return values.size() > 1 ? key : null;
+  Optional<String> exclusiveTopology() {
+    return exclusive && values.size() > 1 ? Optional.of(key) : Optional.empty();
   }
 
   /** Whether every field that it would change in a pod's selector is absent or the same. */
@@ -259,11 +272,11 @@ final class TemplateBinding {
 
   @SuppressWarnings("unchecked") // trees are copies of our own, with text as keys throughout
   static Map<String, @Nullable Object> cast(@Nullable Object map) {
-    return (Map<String, @Nullable Object>) java.util.Objects.requireNonNull(map);
+    return (Map<String, @Nullable Object>) Objects.requireNonNull(map);
   }
 
   @SuppressWarnings("unchecked")
   private static List<@Nullable Object> castList(@Nullable Object list) {
-    return (List<@Nullable Object>) java.util.Objects.requireNonNull(list);
+    return (List<@Nullable Object>) Objects.requireNonNull(list);
   }
 }

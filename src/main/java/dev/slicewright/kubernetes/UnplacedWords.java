@@ -81,7 +81,8 @@ final class UnplacedWords {
       if (request.slices() > 1) {
         text.append(request.slices()).append(" slices of ");
       }
-      text.append(count(needed, unit)).append(" for ").append(shape);
+      text.append(count(needed, unit));
+      text.append(needed > 1 ? " in one block for " : " for ").append(shape);
       text.append("; ").append(free).append(" of ").append(all()).append(free == 1 ? " is" : " are");
       text.append(" free ").append(where);
       List<String> rest = new ArrayList<>();

@@ -94,10 +94,7 @@ final class WorkloadPatches {
         Map<String, @Nullable Object> template = TemplateBinding.map(job, "template");
         TemplateBinding binding = change.binding();
         alter(TemplateBinding.map(TemplateBinding.map(template, "spec"), "template"), binding);
-        if (binding != null && binding.exclusiveTopology() != null) {
-          TemplateBinding.map(TemplateBinding.map(template, "metadata"), "annotations")
-              .put(TpuLabels.JOBSET_EXCLUSIVE, binding.exclusiveTopology());
-        }
+        exclude(template, TpuLabels.JOBSET_EXCLUSIVE, binding);
         fixed |= !fixedParts(job).equals(fixedParts(was.get(i)));
       }
     }
@@ -140,10 +137,7 @@ final class WorkloadPatches {
     if (group.get("leaderTemplate") instanceof Map<?, ?>) {
       alter(TemplateBinding.map(group, "leaderTemplate"), binding);
     }
-    if (binding != null && binding.exclusiveTopology() != null) {
-      TemplateBinding.map(TemplateBinding.map(set, "metadata"), "annotations")
-          .put(TpuLabels.LWS_EXCLUSIVE, binding.exclusiveTopology());
-    }
+    exclude(set, TpuLabels.LWS_EXCLUSIVE, binding);
     return Requires.NOTHING;
   }
 
@@ -165,6 +159,19 @@ final class WorkloadPatches {
     }
     binding.annotate(pod);
     return Requires.NOTHING;
+  }
+
+  /** Gives each job or group a domain of its own, by an annotation around their templates. */
+  private static void exclude(
+      Map<String, @Nullable Object> around, String annotation, @Nullable TemplateBinding binding) {
+    if (binding != null) {
+      binding
+          .exclusiveTopology()
+          .ifPresent(
+              label ->
+                  TemplateBinding.map(TemplateBinding.map(around, "metadata"), "annotations")
+                      .put(annotation, label));
+    }
   }
 
   private static void alter(

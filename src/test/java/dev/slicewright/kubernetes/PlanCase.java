@@ -158,6 +158,23 @@ final class PlanCase {
         new Workload.Member(podSet, (int) (request.shapes().get(0).chips() / 4), 4));
   }
 
+  private static Workload workload(
+      HasMetadata object,
+      String podSet,
+      SliceRequest request,
+      List<Workload.Member> members,
+      boolean suspended) {
+    int pods = members.stream().mapToInt(Workload.Member::pods).sum();
+    return new Workload(
+        ObjectRef.of(object),
+        podSet,
+        request,
+        new Workload.Layout(members, 1, pods),
+        suspended,
+        List.of(),
+        object);
+  }
+
   /** A suspended Job of one slice. */
   static Workload job(String name, String shape) {
     return job(request("Job", name, "", shape).build(), true);
@@ -185,7 +202,7 @@ final class PlanCase {
             .endTemplate()
             .endSpec()
             .build();
-    return new Workload(ObjectRef.of(job), "", request, members("", request), job);
+    return workload(job, "", request, members("", request), suspended);
   }
 
   static Workload pod(String name, String shape, boolean gated) {
@@ -231,7 +248,7 @@ final class PlanCase {
     for (String job : replicatedJobs) {
       SliceRequest request = request("JobSet", name, job, shape).slices(slices).build();
       workloads.add(
-          new Workload(ObjectRef.of(object), job, request, members(job, request), object));
+          workload(object, job, request, members(job, request), true));
     }
     return workloads;
   }

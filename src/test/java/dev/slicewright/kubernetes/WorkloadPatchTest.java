@@ -253,11 +253,11 @@ class WorkloadPatchTest {
     StubDomain blk = StubDomain.block("blk-a", 8);
     for (int slices = 1; slices <= 2; slices++) {
       Map<String, Object> bound = MergePatch.copyOf(template);
-      new TemplateBinding("r", places(blk, slices, 0)).bind(bound);
+      new TemplateBinding("r", true, places(blk, slices, 0)).bind(bound);
       Map<String, Object> again = MergePatch.copyOf(bound);
-      new TemplateBinding("r", places(blk, 3 - slices, 4)).bind(again);
+      new TemplateBinding("r", true, places(blk, 3 - slices, 4)).bind(again);
       Map<String, Object> direct = MergePatch.copyOf(template);
-      new TemplateBinding("r", places(blk, 3 - slices, 4)).bind(direct);
+      new TemplateBinding("r", true, places(blk, 3 - slices, 4)).bind(direct);
 
       assertThat(again).as("bound anew").isEqualTo(direct);
       TemplateBinding.unbind(bound);
