@@ -78,6 +78,20 @@ record StubDomain(
         Set.of(TpuLabels.HOSTNAME));
   }
 
+  /** A node that is a slice of its own. */
+  static StubDomain node(AcceleratorType accelerator, String node, String shape) {
+    Shape dims = Shape.parse(shape);
+    return of(
+        "node/" + node,
+        Kind.NODE,
+        TpuTopology.builder(accelerator).dims(dims.x(), dims.y()).hostTile(dims).boxes().build(),
+        Map.of(
+            TpuLabels.ACCELERATOR, accelerator.gkeAccelerator().orElseThrow(),
+            TpuLabels.TOPOLOGY, shape,
+            TpuLabels.HOSTNAME, node),
+        Set.of());
+  }
+
   private static StubDomain of(
       String id,
       Kind kind,
