@@ -215,6 +215,24 @@ public final class Cluster {
   }
 
   /**
+   * What Slices and Kueue Workloads tell of slices that were lost or never formed, by object.
+   *
+   * @return an unmodifiable list
+   */
+  public List<SliceFailure.Notice> failures() {
+    return state.found().map(RunningSlices.Found::failures).orElse(List.of());
+  }
+
+  /**
+   * Pods that are bound to an earlier placement of their Slice, by name: restart them.
+   *
+   * @return an unmodifiable list
+   */
+  public List<ObjectRef> stalePods() {
+    return state.found().map(RunningSlices.Found::stalePods).orElse(List.of());
+  }
+
+  /**
    * Where a node is.
    *
    * @param name the name of a node

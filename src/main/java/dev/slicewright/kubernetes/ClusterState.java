@@ -338,6 +338,11 @@ final class ClusterState {
     return true;
   }
 
+  /** What runs and what is held; empty before anything is read. */
+  Optional<RunningSlices.Found> found() {
+    return work.map(Work::found);
+  }
+
   // ---------------------------------------------------------------- fleet
 
   private static Fleet fleet(NodeDomains domains, RunningSlices.Found found, long version) {

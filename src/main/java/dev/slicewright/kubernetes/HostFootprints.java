@@ -14,6 +14,7 @@ import java.util.Optional;
 import java.util.SortedSet;
 import java.util.TreeSet;
 import java.util.stream.IntStream;
+import org.jspecify.annotations.Nullable;
 
 /** Finds the chips that a slice has, of which some or all hosts are known. */
 final class HostFootprints {
@@ -82,10 +83,11 @@ final class HostFootprints {
           ? Optional.of(new Found(shape, new Footprint.Cubes(List.copyOf(touched))))
           : Optional.empty();
     }
-    PartitionForest forest = topology.partitions().orElse(null);
-    return forest == null
+    return topology.partitions().isEmpty()
         ? topology.footprintOf(shape, hosts).map(footprint -> new Found(shape, footprint))
-        : smallest(topology, forest, hosts, forest.ofShape(shape));
+        : chain(topology, hosts).stream()
+            .filter(found -> found.shape().sorted().equals(shape.sorted()))
+            .findFirst();
   }
 
   /** The slice that has these hosts and no others. */
@@ -100,17 +102,18 @@ final class HostFootprints {
     return Optional.empty();
   }
 
-  /** The smallest partition that has all these hosts. O(partitions + hosts). */
+  /** The smallest partition that has all these hosts. */
   private static Optional<Found> smallest(TpuTopology topology, SortedSet<HostId> hosts) {
-    PartitionForest forest = topology.partitions().orElse(null);
-    return forest == null ? Optional.empty() : smallest(topology, forest, hosts, forest.ids());
+    List<Found> chain = chain(topology, hosts);
+    return chain.isEmpty() ? Optional.empty() : Optional.of(chain.get(chain.size() - 1));
   }
 
-  private static Optional<Found> smallest(
-      TpuTopology topology,
-      PartitionForest forest,
-      SortedSet<HostId> hosts,
-      List<PartitionId> among) {
+  /**
+   * The partitions that have all these hosts, each inside the one before. O(roots + hosts + depth
+   * times children).
+   */
+  private static List<Found> chain(TpuTopology topology, SortedSet<HostId> hosts) {
+    PartitionForest forest = topology.partitions().orElse(null);
     int first = Integer.MAX_VALUE;
     int last = -1;
     for (HostId host : hosts) {
@@ -119,25 +122,35 @@ final class HostFootprints {
         last = Math.max(last, cell);
       }
     }
-    PartitionId best = null;
-    for (PartitionId id : among) {
+    List<Found> chain = new ArrayList<>();
+    PartitionId at = forest == null ? null : around(forest, forest.roots(), first, last);
+    while (forest != null && at != null) {
+      Found found = found(topology, forest, at);
+      if (topology.whyNot(found.shape(), found.footprint()).isEmpty()) {
+        chain.add(found);
+      }
+      at = around(forest, forest.children(at), first, last);
+    }
+    return chain;
+  }
+
+  private static @Nullable PartitionId around(
+      PartitionForest forest, List<PartitionId> level, int first, int last) {
+    for (PartitionId id : level) {
       int from = forest.firstCell(id);
-      if (from <= first
-          && last < from + forest.cellCount(id)
-          && (best == null || forest.cellCount(id) < forest.cellCount(best))) {
-        best = id;
+      if (from <= first && last < from + forest.cellCount(id)) {
+        return id;
       }
     }
-    if (best == null) {
-      return Optional.empty();
-    }
-    Shape shape = topology.platformForm(forest.shape(best));
-    Footprint footprint =
+    return null;
+  }
+
+  private static Found found(TpuTopology topology, PartitionForest forest, PartitionId id) {
+    Shape shape = topology.platformForm(forest.shape(id));
+    return new Found(
+        shape,
         topology.cubesOf(shape) > 0
-            ? new Footprint.Cubes(List.of(SlicePlaces.cube(topology, best)))
-            : new Footprint.Partition(best);
-    return topology.whyNot(shape, footprint).isEmpty()
-        ? Optional.of(new Found(shape, footprint))
-        : Optional.empty();
+            ? new Footprint.Cubes(List.of(SlicePlaces.cube(topology, id)))
+            : new Footprint.Partition(id));
   }
 }

@@ -20,27 +20,35 @@ final class PodSeats {
 
   private PodSeats() {}
 
-  /** The pods that have not ended, by name. O(n log n) for n pods. */
+  /**
+   * The pods that have not ended and have to do with slices: they want chips, belong to a workload
+   * that does, or select a Slice. By name. O(n + k log k) for k of n pods.
+   */
   static List<PodSeat> read(KubernetesObjects objects, Domains domains, Owners owners) {
     List<PodSeat> seats = new ArrayList<>();
     for (HasMetadata object : objects.all()) {
       if (object instanceof Pod pod && !hasEnded(pod)) {
-        seats.add(seat(pod, domains, owners));
+        Owners.PodOwner owner = owners.of(pod).orElse(null);
+        boolean wantsChips = wantsChips(pod.getSpec());
+        if (wantsChips || owner != null || !selectedSlice(pod).isEmpty()) {
+          seats.add(seat(pod, domains, owner, wantsChips));
+        }
       }
     }
     seats.sort(Comparator.comparing(PodSeat::ref));
     return seats;
   }
 
-  private static PodSeat seat(Pod pod, Domains domains, Owners owners) {
+  private static PodSeat seat(
+      Pod pod, Domains domains, Owners.@Nullable PodOwner owner, boolean wantsChips) {
     PodSpec spec = pod.getSpec();
     String node = spec == null ? null : spec.getNodeName();
     return new PodSeat(
         pod,
         ObjectRef.of(pod),
         node == null || node.isEmpty() ? null : domains.node(node).orElse(null),
-        owners.of(pod).orElse(null),
-        spec != null && (wantsChips(spec.getContainers()) || wantsChips(spec.getInitContainers())),
+        owner,
+        wantsChips,
         pod.getMetadata() != null && pod.getMetadata().getDeletionTimestamp() != null);
   }
 
@@ -48,6 +56,11 @@ final class PodSeats {
     return pod.getStatus() != null
         && pod.getStatus().getPhase() != null
         && ENDED.contains(pod.getStatus().getPhase());
+  }
+
+  private static boolean wantsChips(@Nullable PodSpec spec) {
+    return spec != null
+        && (wantsChips(spec.getContainers()) || wantsChips(spec.getInitContainers()));
   }
 
   /** Whether any of these asks for chips, in whatever number; the number is checked elsewhere. */

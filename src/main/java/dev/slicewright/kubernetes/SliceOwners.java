@@ -264,7 +264,7 @@ final class SliceOwners {
   private List<Claim> number(
       SliceRequest request, List<Claim> numberless, Map<Integer, Claim> byIndex) {
     numberless.sort(
-        Comparator.comparing((Claim claim) -> claim.object.name().length())
+        Comparator.comparing((Claim claim) -> claim.object.name(), NaturalOrder.INSTANCE)
             .thenComparing(claim -> claim.object));
     List<Claim> refused = new ArrayList<>();
     int next = 0;
