@@ -67,10 +67,21 @@ class UnfinishedStepsTest {
   }
 
   @ParameterizedTest
-  @EnumSource(names = {"NOT_CREATED", "ACTIVATING", "DEACTIVATING", "INCOMPLETE"})
+  @EnumSource(names = {"NOT_CREATED", "ACTIVATING"})
   void workWhoseSliceIsNotReadyWaits(SliceState state) {
     created(state);
     assertThat(planned().steps()).isEmpty();
+  }
+
+  @ParameterizedTest
+  @EnumSource(names = {"DEACTIVATING", "INCOMPLETE"})
+  void workWhoseSliceGoesIsSentToAnother(SliceState state) {
+    GenericKubernetesResource leaving = created(state);
+    List<ClusterStep> steps = planned().steps();
+    assertThat(steps)
+        .extracting(ClusterStep::kind)
+        .containsExactly(Kind.CREATE_SLICE, Kind.PATCH, Kind.RESUME);
+    assertThat(steps.get(0).object()).isNotEqualTo(ObjectRef.of(leaving));
   }
 
   @Test
