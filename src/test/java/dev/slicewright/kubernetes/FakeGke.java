@@ -85,13 +85,18 @@ final class FakeGke implements AutoCloseable {
   private static final Set<String> FORMED = Set.of("ACTIVE", "ACTIVE_DEGRADED");
   private static final Set<String> NO_NODES_YET = Set.of("", "SliceNotCreated");
   private static final Set<String> FAILED = Set.of("FAILED", "SliceCreationFailed");
+  private static final Set<String> DONE = Set.of("Succeeded", "Failed");
   private static final int MANY_TICKS = 100;
 
-  /** Keeps the server's line for each request out of the output of tests. */
-  private static final Logger QUIET = Logger.getLogger("io.fabric8.mockwebserver");
+  /**
+   * Kept out of the output of tests: the server's line for each request, and Netty's regrets about
+   * connections that end together with their event loop. Held here, or they would be forgotten.
+   */
+  private static final List<Logger> QUIET =
+      List.of(Logger.getLogger("io.fabric8.mockwebserver"), Logger.getLogger("io.netty"));
 
   static {
-    QUIET.setLevel(Level.WARNING);
+    QUIET.forEach(logger -> logger.setLevel(Level.OFF));
   }
 
   private final ApiServer api = new ApiServer();
@@ -538,15 +543,19 @@ final class FakeGke implements AutoCloseable {
   private void dropOrphans() {
     Map<String, Node> nodes = new HashMap<>();
     nodes().forEach(node -> nodes.put(node.getMetadata().getName(), node));
+    Map<String, Job> jobs = new HashMap<>();
+    client
+        .batch()
+        .v1()
+        .jobs()
+        .inAnyNamespace()
+        .list()
+        .getItems()
+        .forEach(job -> jobs.put(job.getMetadata().getUid(), job));
     for (Pod pod : client.pods().inAnyNamespace().list().getItems()) {
       if (!pod.getMetadata().getOwnerReferences().isEmpty()) {
-        String namespace = pod.getMetadata().getNamespace();
-        var reference = pod.getMetadata().getOwnerReferences().get(0);
-        Job job =
-            client.batch().v1().jobs().inNamespace(namespace).withName(reference.getName()).get();
-        if (job == null
-            || !Objects.equals(job.getMetadata().getUid(), reference.getUid())
-            || Boolean.TRUE.equals(job.getSpec().getSuspend())) {
+        Job job = jobs.get(pod.getMetadata().getOwnerReferences().get(0).getUid());
+        if (job == null || Boolean.TRUE.equals(job.getSpec().getSuspend())) {
           delete(pod, "its Job is no more");
           continue;
         }
@@ -571,6 +580,9 @@ final class FakeGke implements AutoCloseable {
     Set<String> full = new HashSet<>();
     Map<String, List<Pod>> pending = new TreeMap<>();
     for (Pod pod : pods) {
+      if (DONE.contains(pod.getStatus().getPhase())) {
+        continue; // it has left its node
+      }
       if (pod.getSpec().getNodeName() != null) {
         full.add(pod.getSpec().getNodeName());
       } else if (pod.getSpec().getSchedulingGates() == null
@@ -680,7 +692,7 @@ final class FakeGke implements AutoCloseable {
     return client.pods().inNamespace(namespace).withLabel(label, value).list().getItems();
   }
 
-  private static boolean isReady(Node node) {
+  static boolean isReady(Node node) {
     return node.getStatus().getConditions().stream()
         .anyMatch(c -> c.getType().equals("Ready") && c.getStatus().equals("True"));
   }

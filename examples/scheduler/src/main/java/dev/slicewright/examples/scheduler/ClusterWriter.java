@@ -2,7 +2,6 @@ package dev.slicewright.examples.scheduler;
 
 import dev.slicewright.kubernetes.ClusterStep;
 import dev.slicewright.kubernetes.ObjectRef;
-import dev.slicewright.kubernetes.SliceManifest;
 import io.fabric8.kubernetes.api.model.Event;
 import io.fabric8.kubernetes.api.model.GenericKubernetesResource;
 import io.fabric8.kubernetes.api.model.HasMetadata;
@@ -22,6 +21,7 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.BooleanSupplier;
+import tools.jackson.core.type.TypeReference;
 import tools.jackson.databind.json.JsonMapper;
 
 /**
@@ -29,14 +29,15 @@ import tools.jackson.databind.json.JsonMapper;
  * thread at a time.
  *
  * <p>What exists already is taken as created if it is alike. A workload is changed only while it is
- * what the plan was made for: its generation, which counts changes of its spec, has to be the one
- * that was read, and each patch carries the resource version it has looked at.
+ * what the plan was made for: its uid and its generation, which counts changes of its spec, have to
+ * be those that were read, and each patch carries the resource version that was looked at.
  */
 final class ClusterWriter {
 
   static final int NOT_FOUND = 404;
   private static final int CONFLICT = 409; // a stale version, or a name that exists already
   private static final int ATTEMPTS = 5;
+  private static final Set<String> READY = Set.of("Ready");
   private static final Set<String> OVER = Set.of("Complete", "Completed", "Failed", "Succeeded");
   private static final JsonMapper JSON = new JsonMapper(); // keeps nulls, which take fields out
 
@@ -51,7 +52,7 @@ final class ClusterWriter {
           "Pod", kind(null, "v1", "Pod", "pods", true));
 
   private final KubernetesClient client;
-  private final Map<ObjectRef, Long> generations = new HashMap<>(); // as planned for
+  private final Map<ObjectRef, String> versions = new HashMap<>(); // as planned for
   private final Map<ObjectRef, GenericKubernetesResource> toCreate = new HashMap<>();
   private final Map<String, String> said = new HashMap<>(); // message by name of event
 
@@ -61,14 +62,24 @@ final class ClusterWriter {
 
   /** The next plan is made for this version of the object. */
   void saw(HasMetadata object) {
-    generations.put(ObjectRef.of(object), object.getMetadata().getGeneration());
+    if (KINDS.containsKey(object.getKind())) {
+      versions.put(ObjectRef.of(object), version(object));
+    }
+  }
+
+  void forget(ObjectRef gone) {
+    versions.remove(gone);
+  }
+
+  private static String version(HasMetadata object) {
+    return object.getMetadata().getUid() + "/" + object.getMetadata().getGeneration();
   }
 
   /** Does one step; whether it is finished, so that others that come after it may follow. */
   boolean perform(ClusterStep step) {
     ObjectRef ref = step.object();
     return switch (step.kind()) {
-      case CREATE_SLICE -> create(ref, step.slice().toResource()) && isReady(ref);
+      case CREATE_SLICE -> create(ref, step.slice().toResource()) && is(READY, at(ref).get());
       case DELETE_SLICE -> delete(ref);
       case SUSPEND -> patch(ref, Map.of("spec", Map.of("suspend", true)));
       case RESUME -> patch(ref, Map.of("spec", Map.of("suspend", false)));
@@ -99,10 +110,12 @@ final class ClusterWriter {
     return there;
   }
 
-  private boolean isReady(ObjectRef slice) {
-    List<Map<String, Object>> conditions = at(slice).get().get("status", "conditions");
+  /** Whether a condition of one of these types is true. */
+  private static boolean is(Set<String> types, GenericKubernetesResource object) {
+    List<Map<String, Object>> conditions = object.get("status", "conditions");
     return conditions != null
-        && conditions.stream().anyMatch(c -> "Ready".equals(c.get("type")) && "True".equals(c.get("status")));
+        && conditions.stream()
+            .anyMatch(c -> types.contains(c.get("type")) && "True".equals(c.get("status")));
   }
 
   /** Whether the object is gone: GKE takes a Slice apart first. */
@@ -142,7 +155,7 @@ final class ClusterWriter {
 
   private Optional<GenericKubernetesResource> asPlanned(ObjectRef ref) {
     return Optional.ofNullable(at(ref).get())
-        .filter(is -> Objects.equals(is.getMetadata().getGeneration(), generations.get(ref)));
+        .filter(is -> version(is).equals(versions.get(ref)));
   }
 
   private static String withVersion(Map<String, ?> fields, String version) {
@@ -160,8 +173,8 @@ final class ClusterWriter {
     if (is.isEmpty()) {
       return false;
     }
-    Map<String, Object> fields = new LinkedHashMap<>();
-    JSON.convertValue(is.get(), Map.class).forEach((key, value) -> fields.put((String) key, value));
+    Map<String, Object> fields =
+        JSON.convertValue(is.get(), new TypeReference<Map<String, Object>>() {});
     Map<String, ?> patched = step.patch().applyTo(fields);
     GenericKubernetesResource wanted =
         Serialization.unmarshal(JSON.writeValueAsString(patched), GenericKubernetesResource.class);
@@ -179,19 +192,15 @@ final class ClusterWriter {
    * Whether the work that a Slice was made for is gone or done. The API server is asked: what could
    * not be read is not gone.
    */
-  boolean isOver(SliceManifest slice, String request) {
+  boolean isOver(String request) {
     String[] id = request.split("/", -1); // kind, namespace, name and, of some kinds, pod set
     if (id.length < 3 || !KINDS.containsKey(id[0]) || request.contains("~")) {
       return false; // not ours to judge; an id that was too long is cut off at ~
     }
-    GenericKubernetesResource is = at(new ObjectRef("", id[0], id[1], id[2])).get();
-    if (is == null || OVER.contains(Objects.toString(is.get("status", "phase")))) {
-      return true;
-    }
-    List<Map<String, Object>> conditions = is.get("status", "conditions");
-    return conditions != null
-        && conditions.stream()
-            .anyMatch(c -> OVER.contains(c.get("type")) && "True".equals(c.get("status")));
+    GenericKubernetesResource work = at(new ObjectRef("", id[0], id[1], id[2])).get();
+    return work == null
+        || is(OVER, work)
+        || OVER.contains(Objects.toString(work.get("status", "phase"))); // of a pod
   }
 
   /** An event is one object for the same thing said again; it is written when its words change. */

@@ -35,6 +35,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.UUID;
+import java.util.function.BooleanSupplier;
 
 /**
  * A scheduler for GKE's dynamic slicing, to start your own from. Confined to one thread at a time;
@@ -187,6 +188,7 @@ public final class SchedulerLoop {
       news.clear();
     }
     changed.forEach(writer::saw);
+    gone.forEach(writer::forget);
     if (!changed.isEmpty() || !gone.isEmpty()) {
       cluster = cluster.update(changed, gone);
     }
@@ -206,23 +208,25 @@ public final class SchedulerLoop {
     release(done);
     ClusterPlan plan = ClusterPlan.of(cluster, plan());
     Set<Integer> finished = new HashSet<>();
-    for (ClusterStep step : plan.steps()) {
-      if (!finished.containsAll(step.after())) {
-        continue; // a later round finds it again
-      }
-      try {
-        boolean whole = writer.perform(step);
-        done.add(step + (whole ? "" : ", begun"));
-        if (whole) {
-          finished.add(step.number());
-        }
-      } catch (KubernetesClientException e) { // what does not come after it goes on
-        done.add(step + ", failed: " + e.getMessage());
+    for (ClusterStep step : plan.steps()) { // one that has to wait is found again by a later round
+      if (finished.containsAll(step.after()) && attempt(step, () -> writer.perform(step), done)) {
+        finished.add(step.number());
       }
     }
     plan.events(clock.instant()).forEach(writer::say);
     done.forEach(line -> LOG.log(Level.INFO, line));
     return done;
+  }
+
+  private static boolean attempt(Object what, BooleanSupplier step, List<String> done) {
+    try {
+      boolean whole = step.getAsBoolean();
+      done.add(what + (whole ? "" : ", begun"));
+      return whole;
+    } catch (KubernetesClientException e) { // what does not come after it goes on
+      done.add(what + ", failed: " + e.getMessage());
+      return false;
+    }
   }
 
   /** Nothing that runs is touched but to repair it: quotas, moves and evictions are set here. */
@@ -238,11 +242,9 @@ public final class SchedulerLoop {
   private void release(List<String> done) {
     for (SliceManifest slice : cluster.slices()) {
       String request = slice.annotations().getOrDefault(TpuLabels.OWN_REQUEST, "");
-      if (!slice.deleting()
-          && cluster.workload(request).isEmpty()
-          && writer.isOver(slice, request)) {
-        writer.delete(new ObjectRef(SliceManifest.API_VERSION, SliceManifest.KIND, "", slice.name()));
-        done.add(slice.name() + " released");
+      if (!slice.deleting() && cluster.workload(request).isEmpty() && writer.isOver(request)) {
+        ObjectRef ref = new ObjectRef(SliceManifest.API_VERSION, SliceManifest.KIND, "", slice.name());
+        attempt("release " + ref, () -> writer.delete(ref), done);
       }
     }
   }
