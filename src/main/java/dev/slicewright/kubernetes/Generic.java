@@ -144,6 +144,11 @@ final class Generic {
     return new Generic("", this, next, null, problems);
   }
 
+  /** The same field with another value. */
+  Generic instead(@Nullable Object other) {
+    return new Generic(root, parent, key, other, problems);
+  }
+
   /** Whether there is a value that is not null. */
   boolean isPresent() {
     return value != null;

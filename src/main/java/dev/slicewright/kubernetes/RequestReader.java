@@ -604,7 +604,9 @@ final class RequestReader {
         different = true;
       } else if (worker.exclusive().isPresent()
           && !exclusive.equals(TpuLabels.NODE_POOL)
-          && !exclusive.equals(TpuLabels.SLICE)) {
+          && !exclusive.equals(TpuLabels.SLICE)
+          && !(exclusive.equals(TpuLabels.HOSTNAME) && layout.podsPerSlice() == 1)
+          && !isLevelOf(exclusive, shape)) {
         worker
             .exclusive()
             .problem(
@@ -622,6 +624,11 @@ final class RequestReader {
                   + " wants one block for all; drop one of the two");
     }
     return same ? Spread.samePod() : different ? Spread.differentPods() : Spread.any();
+  }
+
+  /** Whether a label is that of the ids of partitions of a shape. */
+  private static boolean isLevelOf(String label, Shape shape) {
+    return TopologyWish.shapeOf(label).map(s -> s.sorted().equals(shape.sorted())).orElse(false);
   }
 
   private void note(Generic field, String what) {

@@ -115,6 +115,13 @@ public final class TpuLabels {
    */
   public static final String OWN_EPOCH = "slicewright.dev/epoch";
 
+  /**
+   * Own annotation of a pod template or pod: the keys, separated by commas, that binding it to its
+   * slices has put into its node selector, its affinity (as the last expression of each term) or
+   * its annotations. They say where it was put, not what it asks for; unbinding takes them out.
+   */
+  public static final String OWN_BINDING = "slicewright.dev/binding";
+
   /** Own label of a ConfigMap that keeps a hold. */
   public static final String OWN_HOLD = "slicewright.dev/hold";
 

@@ -1,0 +1,251 @@
+package dev.slicewright.examples.scheduler;
+
+import static dev.slicewright.examples.scheduler.ClusterWriter.KINDS;
+
+import dev.slicewright.SolveBudget;
+import dev.slicewright.kubernetes.Cluster;
+import dev.slicewright.kubernetes.ClusterPlan;
+import dev.slicewright.kubernetes.ClusterReader;
+import dev.slicewright.kubernetes.ClusterStep;
+import dev.slicewright.kubernetes.ObjectRef;
+import dev.slicewright.kubernetes.SliceManifest;
+import dev.slicewright.kubernetes.TpuLabels;
+import dev.slicewright.plan.Plan;
+import dev.slicewright.request.PlanningRules;
+import dev.slicewright.solve.SlicePlanner;
+import io.fabric8.kubernetes.api.model.HasMetadata;
+import io.fabric8.kubernetes.api.model.KubernetesResourceList;
+import io.fabric8.kubernetes.client.KubernetesClient;
+import io.fabric8.kubernetes.client.KubernetesClientBuilder;
+import io.fabric8.kubernetes.client.KubernetesClientException;
+import io.fabric8.kubernetes.client.dsl.FilterWatchListDeletable;
+import io.fabric8.kubernetes.client.extended.leaderelection.LeaderCallbacks;
+import io.fabric8.kubernetes.client.extended.leaderelection.LeaderElectionConfigBuilder;
+import io.fabric8.kubernetes.client.extended.leaderelection.resourcelock.LeaseLock;
+import io.fabric8.kubernetes.client.informers.ResourceEventHandler;
+import java.lang.System.Logger.Level;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.InstantSource;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.UUID;
+import java.util.function.BooleanSupplier;
+
+/**
+ * A scheduler for GKE's dynamic slicing, to start your own from. Confined to one thread at a time;
+ * watches run on threads of the client.
+ *
+ * <p>Each round takes in what has changed, plans, and does what can be done now. What has to wait,
+ * such as for a Slice to form or to go, is found again by a later round, so that nothing is lost
+ * with this process. A second leader does no harm: the name of a Slice follows from its request and
+ * its place, so that equal names are equal Slices; of two that overlap GKE forms one and fails the
+ * other, whose work is then placed elsewhere; and a workload is changed only while it is what the
+ * plan was made for ({@link ClusterWriter}).
+ */
+public final class SchedulerLoop {
+
+  private static final String NAME = "slicewright-scheduler";
+  private static final SolveBudget BUDGET = SolveBudget.within(Duration.ofMillis(800));
+  private static final Duration RESYNC = Duration.ofMinutes(5);
+  private static final Duration IDLE = Duration.ofSeconds(10);
+  private static final System.Logger LOG = System.getLogger(SchedulerLoop.class.getName());
+
+  private final KubernetesClient client;
+  private final InstantSource clock;
+  private final ClusterWriter writer;
+  private final ClusterReader reader = ClusterReader.builder().lenient(true).build();
+  private final SlicePlanner planner = SlicePlanner.create();
+  private final Map<ObjectRef, Optional<HasMetadata>> news = new LinkedHashMap<>(); // its own lock
+  private Cluster cluster;
+
+  public SchedulerLoop(KubernetesClient client, InstantSource clock) {
+    this.client = client;
+    this.clock = clock;
+    this.writer = new ClusterWriter(client);
+    this.cluster = reader.read(List.of());
+  }
+
+  public static void main(String[] args) {
+    try (KubernetesClient client = new KubernetesClientBuilder().build()) {
+      SchedulerLoop loop = new SchedulerLoop(client, InstantSource.system());
+      String me = UUID.randomUUID().toString();
+      LeaderCallbacks callbacks =
+          new LeaderCallbacks(
+              () -> new Thread(loop::run, NAME).start(),
+              () -> System.exit(1), // started anew, it waits for its turn
+              leader -> LOG.log(Level.INFO, leader.equals(me) ? "leading" : "waiting"));
+      client
+          .leaderElector()
+          .withConfig(
+              new LeaderElectionConfigBuilder()
+                  .withName(NAME)
+                  .withLock(new LeaseLock(client.getNamespace(), NAME, me))
+                  .withLeaseDuration(Duration.ofSeconds(15))
+                  .withRenewDeadline(Duration.ofSeconds(10))
+                  .withRetryPeriod(Duration.ofSeconds(2))
+                  .withLeaderCallbacks(callbacks)
+                  .build())
+          .build()
+          .run();
+    }
+  }
+
+  /** Rounds until the thread is interrupted; now and then everything is read anew. */
+  public void run() {
+    watch();
+    Instant resync = Instant.MIN;
+    while (!Thread.currentThread().isInterrupted()) {
+      try {
+        if (!clock.instant().isBefore(resync)) {
+          resync();
+          resync = clock.instant().plus(RESYNC);
+        }
+        round();
+        synchronized (news) {
+          if (news.isEmpty()) {
+            news.wait(IDLE.toMillis());
+          }
+        }
+      } catch (KubernetesClientException e) {
+        LOG.log(Level.WARNING, "the next round tries again", e);
+      } catch (InterruptedException e) {
+        Thread.currentThread().interrupt();
+      }
+    }
+  }
+
+  // ---- in
+
+  private List<
+          FilterWatchListDeletable<
+              ? extends HasMetadata, ? extends KubernetesResourceList<? extends HasMetadata>, ?>>
+      sources() {
+    return List.of(
+        client.nodes(),
+        client.pods().inAnyNamespace(),
+        client.batch().v1().jobs().inAnyNamespace(),
+        client.scheduling().v1().priorityClasses(),
+        client.configMaps().inAnyNamespace().withLabel(TpuLabels.OWN_HOLD),
+        client.genericKubernetesResources(KINDS.get("Slice")),
+        client.genericKubernetesResources(KINDS.get("JobSet")).inAnyNamespace(),
+        client.genericKubernetesResources(KINDS.get("LeaderWorkerSet")).inAnyNamespace());
+  }
+
+  /** Reads the whole cluster. */
+  public void resync() {
+    List<HasMetadata> objects = new ArrayList<>();
+    for (var source : sources()) { // a CRD that is not installed is no error
+      ClusterWriter.unless(
+          ClusterWriter.NOT_FOUND, () -> objects.addAll(source.list().getItems()));
+    }
+    objects.forEach(writer::saw);
+    cluster = reader.read(objects);
+    cluster.problems().forEach(problem -> LOG.log(Level.WARNING, problem.toString()));
+  }
+
+  /** From now on changes come by themselves; each round takes in those that have arrived. */
+  public void watch() {
+    ResourceEventHandler<HasMetadata> handler =
+        new ResourceEventHandler<>() {
+          @Override
+          public void onAdd(HasMetadata object) {
+            hear(object, Optional.of(object));
+          }
+
+          @Override
+          public void onUpdate(HasMetadata before, HasMetadata object) {
+            hear(object, Optional.of(object));
+          }
+
+          @Override
+          public void onDelete(HasMetadata object, boolean unknown) {
+            hear(object, Optional.empty());
+          }
+        };
+    for (var source : sources()) {
+      ClusterWriter.unless(ClusterWriter.NOT_FOUND, () -> source.inform(handler) != null);
+    }
+  }
+
+  private void hear(HasMetadata object, Optional<HasMetadata> is) {
+    synchronized (news) {
+      news.put(ObjectRef.of(object), is);
+      news.notifyAll();
+    }
+  }
+
+  private void takeIn() {
+    List<HasMetadata> changed = new ArrayList<>();
+    List<ObjectRef> gone = new ArrayList<>();
+    synchronized (news) {
+      news.forEach((ref, is) -> is.ifPresentOrElse(changed::add, () -> gone.add(ref)));
+      news.clear();
+    }
+    changed.forEach(writer::saw);
+    gone.forEach(writer::forget);
+    if (!changed.isEmpty() || !gone.isEmpty()) {
+      cluster = cluster.update(changed, gone);
+    }
+  }
+
+  // ---- plan, and out
+
+  /**
+   * One round.
+   *
+   * @return each step that was tried, and how it went; empty if there was nothing to do
+   */
+  public List<String> round() {
+    takeIn();
+    writer.createPending();
+    List<String> done = new ArrayList<>();
+    release(done);
+    ClusterPlan plan = ClusterPlan.of(cluster, plan());
+    Set<Integer> finished = new HashSet<>();
+    for (ClusterStep step : plan.steps()) { // one that has to wait is found again by a later round
+      if (finished.containsAll(step.after()) && attempt(step, () -> writer.perform(step), done)) {
+        finished.add(step.number());
+      }
+    }
+    plan.events(clock.instant()).forEach(writer::say);
+    done.forEach(line -> LOG.log(Level.INFO, line));
+    return done;
+  }
+
+  private static boolean attempt(Object what, BooleanSupplier step, List<String> done) {
+    try {
+      boolean whole = step.getAsBoolean();
+      done.add(what + (whole ? "" : ", begun"));
+      return whole;
+    } catch (KubernetesClientException e) { // what does not come after it goes on
+      done.add(what + ", failed: " + e.getMessage());
+      return false;
+    }
+  }
+
+  /** Nothing that runs is touched but to repair it: quotas, moves and evictions are set here. */
+  private Plan plan() {
+    PlanningRules rules = PlanningRules.builder().now(clock.instant()).build();
+    Plan repair = planner.repair(cluster.fleet(), rules, BUDGET);
+    return repair.moves().isEmpty() && repair.evictions().isEmpty()
+        ? planner.plan(cluster.fleet(), cluster.requests(), rules, BUDGET)
+        : repair; // what waits is planned once this is done
+  }
+
+  /** Deletes Slices whose work is done or gone. */
+  private void release(List<String> done) {
+    for (SliceManifest slice : cluster.slices()) {
+      String request = slice.annotations().getOrDefault(TpuLabels.OWN_REQUEST, "");
+      if (!slice.deleting() && cluster.workload(request).isEmpty() && writer.isOver(request)) {
+        ObjectRef ref = new ObjectRef(SliceManifest.API_VERSION, SliceManifest.KIND, "", slice.name());
+        attempt("release " + ref, () -> writer.delete(ref), done);
+      }
+    }
+  }
+}
