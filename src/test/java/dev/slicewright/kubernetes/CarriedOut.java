@@ -74,9 +74,7 @@ final class CarriedOut {
     assertThat(SliceRules.check(resource)).as("%s", slice).isEmpty();
     resource.setAdditionalProperty(
         "status",
-        tree(
-            "conditions",
-            List.of(tree("type", "Ready", "status", "True", "reason", "ACTIVE"))));
+        tree("conditions", List.of(tree("type", "Ready", "status", "True", "reason", "ACTIVE"))));
     assertThat(objects).as("a Slice of that name").doesNotContainKey("Slice/" + slice.name());
     put(resource);
     String label =
@@ -107,10 +105,7 @@ final class CarriedOut {
   }
 
   private List<Node> nodes() {
-    return objects.values().stream()
-        .filter(Node.class::isInstance)
-        .map(Node.class::cast)
-        .toList();
+    return objects.values().stream().filter(Node.class::isInstance).map(Node.class::cast).toList();
   }
 
   private void patch(ClusterStep step) {
@@ -126,8 +121,7 @@ final class CarriedOut {
     put(
         WorkloadPatches.resource(
             MergePatch.apply(
-                WorkloadPatches.tree(objects.get(path)),
-                tree("spec", tree("suspend", false)))));
+                WorkloadPatches.tree(objects.get(path)), tree("spec", tree("suspend", false)))));
   }
 
   private void deletePods(String path) {

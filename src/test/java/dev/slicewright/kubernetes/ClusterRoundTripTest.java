@@ -45,8 +45,7 @@ class ClusterRoundTripTest {
 
   private static List<Running> running(Fleet fleet, Cluster before) {
     PlanPlaces places =
-        new PlanPlaces(
-            before, Plan.builder(before.fleet().version(), PlanningRules.NONE).build());
+        new PlanPlaces(before, Plan.builder(before.fleet().version(), PlanningRules.NONE).build());
     Map<SliceId, Running> all = new TreeMap<>();
     for (RunningSlice slice : fleet.running()) {
       SliceId id = places.idOf(slice.id());
@@ -124,9 +123,7 @@ class ClusterRoundTripTest {
             "nodeSelector",
             selector,
             "containers",
-            List.of(
-                tree(
-                    "name", "w", "resources", tree("limits", tree("google.com/tpu", "4"))))));
+            List.of(tree("name", "w", "resources", tree("limits", tree("google.com/tpu", "4"))))));
   }
 
   private static Map<String, Object> jobSpec(String accelerator, String shape) {
@@ -281,7 +278,8 @@ class ClusterRoundTripTest {
     Cluster after = repair(carried);
 
     assertThat(after.fleet().running()).hasSize(6);
-    assertThat(running(after.fleet(), after)).doesNotContainAnyElementsOf(running(before.fleet(), before));
+    assertThat(running(after.fleet(), after))
+        .doesNotContainAnyElementsOf(running(before.fleet(), before));
   }
 
   @Test
@@ -297,12 +295,17 @@ class ClusterRoundTripTest {
         objects.add(
             switch (random.nextInt(6)) {
               case 0 -> jobSet("set-" + i, "tpu7x", shape, 1 + random.nextInt(2), "a");
-              case 1 -> random.nextBoolean()
-                  ? jobSet("set-" + i, "tpu7x", shape, 1, "a", "b")
-                  : jobSet("set-" + i, "tpu-v6e-slice", random.nextBoolean() ? "4x8" : "4x4", 2, "a");
+              case 1 ->
+                  random.nextBoolean()
+                      ? jobSet("set-" + i, "tpu7x", shape, 1, "a", "b")
+                      : jobSet(
+                          "set-" + i,
+                          "tpu-v6e-slice",
+                          random.nextBoolean() ? "4x8" : "4x4",
+                          2,
+                          "a");
               case 2 -> leaderWorkerSet("lws-" + i, "2x2x4", 1 + random.nextInt(2));
-              case 3 -> job(
-                  "sub-" + i, "tpu-v6e-slice", random.nextBoolean() ? "4x8" : "2x4", 0);
+              case 3 -> job("sub-" + i, "tpu-v6e-slice", random.nextBoolean() ? "4x8" : "2x4", 0);
               case 4 -> kueue("wl-" + i, shape);
               default -> job("job-" + i, "tpu7x", shape, random.nextInt(3));
             });
@@ -323,8 +326,7 @@ class ClusterRoundTripTest {
       all.add(job("urgent", "tpu7x", "4x8x8", 100));
       more = new CarriedOut(all);
       Cluster pressed = more.read();
-      Plan plan =
-          PLANNER.plan(pressed.fleet(), pressed.requests(), MAY_DO_ALL, PlanCase.BUDGET);
+      Plan plan = PLANNER.plan(pressed.fleet(), pressed.requests(), MAY_DO_ALL, PlanCase.BUDGET);
       moved += plan.moves().size();
       evicted += plan.evictions().size();
       check(more, pressed, plan);
