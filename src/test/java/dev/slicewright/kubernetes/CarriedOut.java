@@ -94,6 +94,20 @@ final class CarriedOut {
     assertThat(nodes * 4L).isEqualTo(slice.topology().chips());
   }
 
+  /** A Slice disappears, and with it the pods on it. */
+  void lose(String slice) {
+    Set<String> nodes = new HashSet<>();
+    for (Node node : nodes()) {
+      if (slice.equals(node.getMetadata().getLabels().get("cloud.google.com/gke-tpu-slice"))) {
+        nodes.add(node.getMetadata().getName());
+      }
+    }
+    deleteSlice(slice);
+    objects
+        .values()
+        .removeIf(o -> o instanceof Pod pod && nodes.contains(pod.getSpec().getNodeName()));
+  }
+
   private void deleteSlice(String name) {
     assertThat(objects.remove("Slice/" + name)).as("Slice %s", name).isNotNull();
     for (Node node : nodes()) {
