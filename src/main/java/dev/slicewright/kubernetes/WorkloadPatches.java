@@ -4,6 +4,7 @@ import dev.slicewright.kubernetes.WorkloadPatch.Requires;
 import io.fabric8.kubernetes.api.model.GenericKubernetesResource;
 import io.fabric8.kubernetes.api.model.HasMetadata;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -115,18 +116,18 @@ final class WorkloadPatches {
   }
 
   /** What a JobSet's webhook lets nobody change, suspended or not, of what a binding touches. */
-  private static List<Optional<Object>> fixedParts(Map<String, @Nullable Object> job) {
-    return List.of(
+  private static List<@Nullable Object> fixedParts(Map<String, @Nullable Object> job) {
+    return Arrays.asList(
         at(job, "template", "metadata", "annotations"),
         at(job, "template", "spec", "template", "spec", "affinity"));
   }
 
-  private static Optional<Object> at(@Nullable Object tree, String... fields) {
+  private static @Nullable Object at(@Nullable Object tree, String... fields) {
     Object here = tree;
     for (String field : fields) {
       here = here instanceof Map<?, ?> map ? map.get(field) : null;
     }
-    return Optional.ofNullable(here);
+    return here;
   }
 
   private static Requires leaderWorkerSet(Map<String, @Nullable Object> set, Change change) {
