@@ -1,6 +1,8 @@
 package dev.slicewright.kubernetes;
 
 import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A pod template: its spec, and its annotations. Annotations of what is around the template (a job
@@ -27,7 +29,7 @@ record PodTemplate(Generic spec, List<Generic> annotations) {
   /** Whether any container names the resource, be it with nonsense. */
   boolean namesChips() {
     for (String kind : CONTAINERS) {
-      if (spec.raw() instanceof java.util.Map<?, ?> fields
+      if (spec.raw() instanceof Map<?, ?> fields
           && fields.get(kind) instanceof List<?> containers) {
         for (Object container : containers) {
           if (names(container)) {
@@ -39,12 +41,12 @@ record PodTemplate(Generic spec, List<Generic> annotations) {
     return false;
   }
 
-  private static boolean names(@org.jspecify.annotations.Nullable Object container) {
-    return container instanceof java.util.Map<?, ?> fields
-        && fields.get("resources") instanceof java.util.Map<?, ?> resources
-        && (resources.get("limits") instanceof java.util.Map<?, ?> limits
+  private static boolean names(@Nullable Object container) {
+    return container instanceof Map<?, ?> fields
+        && fields.get("resources") instanceof Map<?, ?> resources
+        && (resources.get("limits") instanceof Map<?, ?> limits
                 && limits.containsKey(TpuLabels.TPU)
-            || resources.get("requests") instanceof java.util.Map<?, ?> requests
+            || resources.get("requests") instanceof Map<?, ?> requests
                 && requests.containsKey(TpuLabels.TPU));
   }
 }
