@@ -318,13 +318,11 @@ class NodeConditionsTest {
   // ---------------------------------------------------------------- the plain evaluation
 
   private static boolean everyNodeMatches(Nodes pod, Map<String, Object> spec) {
-    return tolerates(pod, spec)
-        && IntStream.range(0, 4).allMatch(i -> matches(pod, i, spec));
+    return tolerates(pod, spec) && IntStream.range(0, 4).allMatch(i -> matches(pod, i, spec));
   }
 
   private static boolean noNodeMatches(Nodes pod, Map<String, Object> spec) {
-    return !tolerates(pod, spec)
-        || IntStream.range(0, 4).noneMatch(i -> matches(pod, i, spec));
+    return !tolerates(pod, spec) || IntStream.range(0, 4).noneMatch(i -> matches(pod, i, spec));
   }
 
   @SuppressWarnings("unchecked")

@@ -117,7 +117,7 @@ class WorkloadTranslatorTest {
     Problems found = new Problems();
     Map<String, Workload> work =
         WorkloadTranslator.translate(
-                KubernetesObjects.of(Manifests.read(yaml)),
+                KubernetesObjects.of(WorkloadFixturesTest.read(yaml)),
                 WorkloadFixturesTest.CLUSTER,
                 new ReadSettings(true, TenantBy.NAMESPACE),
                 found,
@@ -195,7 +195,7 @@ class WorkloadTranslatorTest {
     List<HasMetadata> objects = new ArrayList<>();
     for (int i = 0; i < 300; i++) {
       objects.addAll(
-          Manifests.read(
+          WorkloadFixturesTest.read(
               """
               apiVersion: batch/v1
               kind: Job
