@@ -39,8 +39,8 @@ public record WorkloadPatch(
      */
     SUSPENDED,
     /**
-     * The pod has a scheduling gate (KEP-3838). The patch takes {@link TpuLabels#OWN_GATE} out, other
-     * gates stay.
+     * The pod has a scheduling gate (KEP-3838). The patch takes {@link TpuLabels#OWN_GATE} out,
+     * other gates stay.
      */
     GATED,
     /**

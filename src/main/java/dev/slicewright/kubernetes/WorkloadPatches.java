@@ -132,8 +132,8 @@ final class WorkloadPatches {
   }
 
   /**
-   * A LeaderWorkerSet cannot be suspended. One that has to wait keeps its binding to Slices that are
-   * gone, so that its pods, made anew at once, wait too instead of taking slices of others.
+   * A LeaderWorkerSet cannot be suspended. One that has to wait keeps its binding to Slices that
+   * are gone, so that its pods, made anew at once, wait too instead of taking slices of others.
    */
   private static Requires leaderWorkerSet(Map<String, @Nullable Object> set, Change change) {
     TemplateBinding binding = change.binding();
