@@ -118,5 +118,8 @@ public final class TpuLabels {
   /** Own label of a ConfigMap that keeps a hold. */
   public static final String OWN_HOLD = "slicewright.dev/hold";
 
+  /** Own label of the fleet's pods: the id of the pod. */
+  public static final String OWN_POD = "slicewright.dev/pod";
+
   private TpuLabels() {}
 }

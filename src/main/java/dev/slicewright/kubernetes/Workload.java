@@ -2,6 +2,7 @@ package dev.slicewright.kubernetes;
 
 import dev.slicewright.request.SliceRequest;
 import io.fabric8.kubernetes.api.model.HasMetadata;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
@@ -29,20 +30,57 @@ public final class Workload {
   private final ObjectRef object;
   private final String podSet;
   private final SliceRequest request;
-  private final List<Member> members;
-  private final HasMetadata source; // a copy of our own, for patches
+  private final Layout layout;
+  private final boolean suspended;
+  private final List<String> notes;
+  private final HasMetadata source; // for patches; never changed
 
+  /**
+   * How the pods of a workload make up its slices.
+   *
+   * @param group the pods of one group (job of a replicated job, group of a LeaderWorkerSet), in
+   *     worker order
+   * @param slicesPerGroup slices that the pods of a group fill one after another, 1 or more
+   * @param podsPerSlice pods with chips in each slice, 1 or more
+   */
+  record Layout(List<Member> group, int slicesPerGroup, int podsPerSlice) {
+    Layout {
+      group = List.copyOf(group);
+    }
+  }
+
+  Workload(
+      ObjectRef object,
+      String podSet,
+      SliceRequest request,
+      Layout layout,
+      boolean suspended,
+      List<String> notes,
+      HasMetadata source) {
+    this.object = object;
+    this.podSet = podSet;
+    this.request = request;
+    this.layout = layout;
+    this.suspended = suspended;
+    this.notes = List.copyOf(notes);
+    this.source = source;
+  }
+
+  /** One group for each slice. */
   Workload(
       ObjectRef object,
       String podSet,
       SliceRequest request,
       List<Member> members,
       HasMetadata source) {
-    this.object = object;
-    this.podSet = podSet;
-    this.request = request;
-    this.members = List.copyOf(members);
-    this.source = source;
+    this(
+        object,
+        podSet,
+        request,
+        new Layout(members, 1, members.stream().mapToInt(m -> m.chips > 0 ? m.pods : 0).sum()),
+        false,
+        List.of(),
+        source);
   }
 
   /**
@@ -73,12 +111,69 @@ public final class Workload {
   }
 
   /**
-   * The pods of each slice, in worker order.
+   * The pods of the first slice, in worker order; those of the others too, unless a leader of
+   * another template leads several slices.
    *
    * @return one member or more
    */
   public List<Member> members() {
-    return members;
+    return members(0);
+  }
+
+  /**
+   * The pods of one slice, in worker order. Where several slices hold the pods of one group, the
+   * group's pods fill them in order: of 1 leader and 15 workers in 4 slices, the first gets the
+   * leader and 3 workers.
+   *
+   * @param slice its number, from 0
+   * @return one member or more
+   * @throws IndexOutOfBoundsException if there is no such slice
+   */
+  public List<Member> members(int slice) {
+    Objects.checkIndex(slice, request.slices());
+    int at = slice % layout.slicesPerGroup;
+    int from = at * layout.podsPerSlice;
+    int to = from + layout.podsPerSlice;
+    List<Member> members = new ArrayList<>();
+    int before = 0;
+    for (Member member : layout.group) {
+      if (member.chips == 0) {
+        // Company stays with the first slice of its group.
+        if (at == 0) {
+          members.add(member);
+        }
+        continue;
+      }
+      int pods = Math.min(to, before + member.pods) - Math.max(from, before);
+      if (pods > 0) {
+        members.add(new Member(member.podSet, pods, member.chips));
+      }
+      before += member.pods;
+    }
+    return List.copyOf(members);
+  }
+
+  Layout layout() {
+    return layout;
+  }
+
+  /**
+   * Whether its object says that its pods are not to start yet. Such work waits for slices like any
+   * other: to give it its slices and to resume it is one patch.
+   *
+   * @return true for suspended Jobs and JobSets
+   */
+  public boolean suspended() {
+    return suspended;
+  }
+
+  /**
+   * What its object asks for that binds nobody, such as a preferred topology.
+   *
+   * @return one sentence each; mostly empty
+   */
+  public List<String> notes() {
+    return notes;
   }
 
   HasMetadata source() {
@@ -91,7 +186,9 @@ public final class Workload {
         && object.equals(o.object)
         && podSet.equals(o.podSet)
         && request.equals(o.request)
-        && members.equals(o.members);
+        && layout.equals(o.layout)
+        && suspended == o.suspended
+        && notes.equals(o.notes);
   }
 
   @Override

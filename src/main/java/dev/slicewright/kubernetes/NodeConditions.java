@@ -1,0 +1,526 @@
+package dev.slicewright.kubernetes;
+
+import dev.slicewright.InvalidInputException;
+import dev.slicewright.Problem;
+import dev.slicewright.Problems;
+import dev.slicewright.topology.Shape;
+import io.fabric8.kubernetes.api.model.Taint;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What a pod template says about nodes (selector, required affinity, tolerations), decided for
+ * whole pods of the fleet. Immutable, safe to share.
+ *
+ * <p>A requirement is decided for a domain if all its nodes agree on it. Equality on a label becomes
+ * a required label; whatever else can be decided becomes a list of forbidden domains; what nodes of
+ * one domain differ in cannot be asked of a slice and is a problem. Preferred affinity says nothing
+ * about where a pod may run and is passed over.
+ *
+ * <p>Some keys mean more than a label: {@code gke-tpu-topology} is the slice's shape where slices
+ * are formed on demand; {@code gke-tpu-slice} is where a workload has been bound, not what it wants;
+ * the state of partitions says whether degraded ones will do. Source: Kubernetes' documentation on
+ * assigning pods to nodes, and on taints and tolerations; GKE's on dynamic slicing.
+ *
+ * <p>Problems have paths relative to the pod's spec. Matching is O(requirements × domains).
+ */
+final class NodeConditions {
+
+  /** Whether the nodes of a domain satisfy something. */
+  private enum Verdict {
+    NO,
+    DIFFERS,
+    YES;
+
+    static Verdict of(boolean satisfied) {
+      return satisfied ? YES : NO;
+    }
+
+    Verdict and(Verdict other) {
+      return ordinal() <= other.ordinal() ? this : other;
+    }
+
+    Verdict or(Verdict other) {
+      return ordinal() >= other.ordinal() ? this : other;
+    }
+  }
+
+  private record Requirement(String field, String key, String operator, List<String> values) {}
+
+  /** All expressions and all fields must hold; one without either matches nothing. */
+  private record Term(List<Requirement> expressions, List<Requirement> fields) {}
+
+  private record Toleration(String key, String operator, String value, String effect) {
+
+    boolean tolerates(String taintKey, String taintValue, String taintEffect) {
+      return (effect.isEmpty() || effect.equals(taintEffect))
+          && (operator.equals("Exists")
+              ? key.isEmpty() || key.equals(taintKey)
+              : operator.equals("Equal") && key.equals(taintKey) && value.equals(taintValue));
+    }
+  }
+
+  /**
+   * What the conditions are matched for.
+   *
+   * @param accelerators names of the accelerators that will do; empty for any
+   * @param shape the slice's shape as the platform writes it
+   * @param poolTopology whether the selected topology is a pool's, and the slice a part of it
+   * @param chips chips of each pod, which must be those of a host
+   * @param withinCube whether slices of more than one cube must come as a pool of their own
+   */
+  record Slot(
+      Set<String> accelerators, Shape shape, boolean poolTopology, long chips, boolean withinCube) {}
+
+  /**
+   * The pods of the fleet that will do.
+   *
+   * @param required labels that the pod must have
+   * @param forbidden ids of domains that have these labels and will not do
+   * @param possible the domains that will do
+   * @param healthyOnly whether degraded partitions will not do
+   * @param problems what cannot be decided for whole domains
+   */
+  record Match(
+      Map<String, String> required,
+      Set<String> forbidden,
+      List<Domain> possible,
+      boolean healthyOnly,
+      List<Problem> problems) {}
+
+  private static final int MAX_LABEL = 63;
+  private static final long CUBE_CHIPS = 64;
+  private static final String HEALTHY = "HEALTHY";
+  private static final String DEGRADED = "DEGRADED";
+  private static final String NODE_NAME = "metadata.name";
+
+  private final List<Requirement> selector;
+  private final @Nullable List<Term> terms;
+  private final List<Toleration> tolerations;
+  private final Map<String, String> equal;
+  private final List<Problem> problems;
+  private final boolean healthyOnly;
+  private final boolean healthDiffers; // between alternatives
+  private final Map<Slot, Match> matches = new HashMap<>();
+
+  private NodeConditions(
+      List<Requirement> selector,
+      @Nullable List<Term> terms,
+      List<Toleration> tolerations,
+      List<Problem> problems) {
+    this.selector = selector;
+    this.terms = terms;
+    this.tolerations = tolerations;
+    this.problems = problems;
+    this.equal = equalities(selector, terms);
+    boolean always = selector.stream().anyMatch(NodeConditions::refusesDegraded);
+    long strict =
+        terms == null
+            ? 0
+            : terms.stream()
+                .filter(t -> t.expressions.stream().anyMatch(NodeConditions::refusesDegraded))
+                .count();
+    this.healthyOnly = always || terms != null && !terms.isEmpty() && strict == terms.size();
+    this.healthDiffers = !healthyOnly && strict > 0;
+  }
+
+  // ---------------------------------------------------------------- reading
+
+  /** Reads the spec of a pod. */
+  static NodeConditions read(@Nullable Object spec) {
+    Problems found = new Problems();
+    Generic pod = Generic.read("", spec, found);
+    List<Requirement> selector = new ArrayList<>();
+    Generic labels = pod.get("nodeSelector");
+    labels
+        .texts()
+        .forEach(
+            (key, value) -> {
+              Generic label = labels.get(key);
+              if (value.length() > MAX_LABEL) {
+                label.problem(
+                    "expected at most 63 characters, as labels have, but had "
+                        + value.length()
+                        + "; no node can match it");
+              }
+              selector.add(new Requirement(label.path(), key, "In", List.of(value)));
+            });
+    Generic affinity =
+        pod.get("affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution");
+    List<Term> terms = affinity.isPresent() ? terms(affinity) : null;
+    List<Toleration> tolerations = new ArrayList<>();
+    for (Generic toleration : pod.list("tolerations")) {
+      tolerations.add(
+          new Toleration(
+              toleration.text("key").orElse(""),
+              toleration.text("operator").filter(text -> !text.isEmpty()).orElse("Equal"),
+              toleration.text("value").orElse(""),
+              toleration.text("effect").orElse("")));
+    }
+    return new NodeConditions(
+        List.copyOf(selector), terms, List.copyOf(tolerations), found.list());
+  }
+
+  private static List<Term> terms(Generic affinity) {
+    List<Term> terms = new ArrayList<>();
+    Generic list = affinity.get("nodeSelectorTerms");
+    if (!list.isPresent()) {
+      list.problem("a list of terms", "write terms, or drop the affinity");
+    }
+    for (Generic term : list.list()) {
+      List<Requirement> expressions = new ArrayList<>();
+      for (Generic expression : term.list("matchExpressions")) {
+        requirement(expression, false, expressions);
+      }
+      List<Requirement> fields = new ArrayList<>();
+      for (Generic field : term.list("matchFields")) {
+        requirement(field, true, fields);
+      }
+      terms.add(new Term(List.copyOf(expressions), List.copyOf(fields)));
+    }
+    return List.copyOf(terms);
+  }
+
+  private static void requirement(Generic given, boolean ofField, List<Requirement> into) {
+    String key = given.text("key").orElse("");
+    String operator = given.text("operator").orElse("");
+    List<String> values = given.textList("values");
+    if (key.isEmpty()) {
+      given.get("key").problem("the key of a label", "name one");
+    } else if (ofField && !key.equals(NODE_NAME)) {
+      given.get("key").problem("the field " + NODE_NAME, "there is no other");
+    }
+    boolean sound =
+        switch (operator) {
+          case "In", "NotIn" -> !values.isEmpty() && (!ofField || values.size() == 1);
+          case "Exists", "DoesNotExist" -> values.isEmpty() && !ofField;
+          case "Gt", "Lt" -> values.size() == 1 && whole(values.get(0)) != null && !ofField;
+          default -> false;
+        };
+    if (!sound) {
+      given.problem(
+          ofField
+              ? "expected In or NotIn with one value, but was "
+                  + operator
+                  + " "
+                  + values
+                  + "; write one of them"
+              : "expected In or NotIn with values, Exists or DoesNotExist without, or Gt or Lt with"
+                  + " one whole number, but was "
+                  + operator
+                  + " "
+                  + values
+                  + "; write one of them");
+    }
+    into.add(new Requirement(given.path(), key, operator, values));
+  }
+
+  private static @Nullable Long whole(String text) {
+    try {
+      return Long.valueOf(text);
+    } catch (NumberFormatException e) {
+      return null;
+    }
+  }
+
+  /** Labels that must have one value, whatever alternative is taken. */
+  private static Map<String, String> equalities(
+      List<Requirement> selector, @Nullable List<Term> terms) {
+    Map<String, String> equal = new TreeMap<>();
+    List<Requirement> sure = new ArrayList<>(selector);
+    if (terms != null && terms.size() == 1) {
+      sure.addAll(terms.get(0).expressions);
+    }
+    for (Requirement requirement : sure) {
+      if (requirement.operator.equals("In") && requirement.values.size() == 1) {
+        equal.putIfAbsent(requirement.key, requirement.values.get(0));
+      }
+    }
+    return equal;
+  }
+
+  /** What is wrong with them, wherever they are matched. */
+  List<Problem> problems() {
+    return problems;
+  }
+
+  /** Labels that a node must have with one value; of two values asked for, the selector's. */
+  Map<String, String> equal() {
+    return equal;
+  }
+
+  // ---------------------------------------------------------------- matching
+
+  /** The domains that will do; remembered, so that equal templates share the work. */
+  Match match(Collection<Domain> domains, Slot slot) {
+    return matches.computeIfAbsent(slot, s -> compute(domains, s));
+  }
+
+  private Match compute(Collection<Domain> domains, Slot slot) {
+    Map<String, String> required = new TreeMap<>();
+    equal.forEach(
+        (key, value) -> {
+          if (isPlain(key) || key.equals(TpuLabels.TOPOLOGY) && slot.poolTopology) {
+            required.put(key, value);
+          }
+        });
+    Set<String> forbidden = new TreeSet<>();
+    List<Domain> possible = new ArrayList<>();
+    Map<Requirement, List<String>> undecided = new LinkedHashMap<>();
+    for (Domain domain : domains) {
+      if (!slot.accelerators.isEmpty()
+          && !slot.accelerators.contains(domain.topology().accelerator().name())) {
+        continue;
+      }
+      Verdict verdict = verdict(domain, slot);
+      if (verdict == Verdict.YES) {
+        possible.add(domain);
+      } else if (verdict == Verdict.DIFFERS) {
+        for (Requirement requirement : differing(domain, slot)) {
+          undecided.computeIfAbsent(requirement, r -> new ArrayList<>()).add(domain.id());
+        }
+      } else if (domain.labels().entrySet().containsAll(required.entrySet())) {
+        forbidden.add(domain.id());
+      }
+    }
+    List<Problem> found = new ArrayList<>();
+    undecided.forEach((requirement, ids) -> found.add(undecided(requirement, ids)));
+    return new Match(
+        Map.copyOf(required),
+        Set.copyOf(forbidden),
+        List.copyOf(possible),
+        healthyOnly,
+        List.copyOf(found));
+  }
+
+  private static Problem undecided(Requirement requirement, List<String> ids) {
+    return new Problem(
+        requirement.field,
+        "expected a label on which the nodes of each pod agree, but the nodes of "
+            + ids.get(0)
+            + (ids.size() > 1 ? " and of " + (ids.size() - 1) + " more" : "")
+            + " differ in "
+            + requirement.key
+            + ", and which of them a slice takes is for the plan to say; select by "
+            + TpuLabels.BLOCK
+            + ", by a node pool that is one slice, or by a label of all nodes of a pod");
+  }
+
+  /** Labels that mean nothing but themselves. */
+  private static boolean isPlain(String key) {
+    return !key.equals(TpuLabels.SLICE)
+        && !key.equals(TpuLabels.TOPOLOGY)
+        && !key.equals(TpuLabels.ACCELERATOR)
+        && !isPartition(key);
+  }
+
+  private static boolean isPartition(String key) {
+    return (key.startsWith(TpuLabels.PARTITION_PREFIX)
+            || key.startsWith(TpuLabels.SUBSLICE_PREFIX))
+        && (key.endsWith(TpuLabels.ID_SUFFIX) || key.endsWith(TpuLabels.STATE_SUFFIX));
+  }
+
+  private Verdict verdict(Domain domain, Slot slot) {
+    boolean fits =
+        domain.topology().hostTile().chips() == slot.chips
+            && isTolerated(domain)
+            && !(slot.withinCube
+                && domain.kind() == Domain.Kind.DYNAMIC
+                && slot.shape.chips() > CUBE_CHIPS);
+    return fits
+        ? all(selector, domain, slot).and(anyTerm(domain, slot))
+        : Verdict.NO;
+  }
+
+  private boolean isTolerated(Domain domain) {
+    for (Taint taint : domain.taints()) {
+      String effect = text(taint.getEffect());
+      boolean repels = effect.equals("NoSchedule") || effect.equals("NoExecute");
+      String key = text(taint.getKey());
+      String value = text(taint.getValue());
+      if (repels && tolerations.stream().noneMatch(t -> t.tolerates(key, value, effect))) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  private static String text(@Nullable String given) {
+    return given == null ? "" : given;
+  }
+
+  private Verdict all(List<Requirement> requirements, Domain domain, Slot slot) {
+    Verdict verdict = Verdict.YES;
+    for (Requirement requirement : requirements) {
+      verdict = verdict.and(test(requirement, domain, slot));
+    }
+    return verdict;
+  }
+
+  private Verdict anyTerm(Domain domain, Slot slot) {
+    if (terms == null) {
+      return Verdict.YES;
+    }
+    Verdict verdict = Verdict.NO;
+    for (Term term : terms) {
+      verdict = verdict.or(test(term, domain, slot));
+    }
+    return verdict;
+  }
+
+  private Verdict test(Term term, Domain domain, Slot slot) {
+    if (term.expressions.isEmpty() && term.fields.isEmpty()) {
+      return Verdict.NO;
+    }
+    Verdict verdict = all(term.expressions, domain, slot);
+    for (Requirement field : term.fields) {
+      verdict = verdict.and(testName(field, domain));
+    }
+    return verdict;
+  }
+
+  /** The requirements that keep a domain from being decided. */
+  private List<Requirement> differing(Domain domain, Slot slot) {
+    List<Requirement> differing = new ArrayList<>();
+    for (Requirement requirement : selector) {
+      if (test(requirement, domain, slot) == Verdict.DIFFERS) {
+        differing.add(requirement);
+      }
+    }
+    for (Term term : terms == null ? List.<Term>of() : terms) {
+      if (anyTerm(domain, slot) == Verdict.DIFFERS && test(term, domain, slot) == Verdict.DIFFERS) {
+        for (Requirement requirement : term.expressions) {
+          if (test(requirement, domain, slot) == Verdict.DIFFERS) {
+            differing.add(requirement);
+          }
+        }
+        for (Requirement field : term.fields) {
+          if (testName(field, domain) == Verdict.DIFFERS) {
+            differing.add(field);
+          }
+        }
+      }
+    }
+    return differing;
+  }
+
+  private Verdict test(Requirement requirement, Domain domain, Slot slot) {
+    String key = requirement.key;
+    if (key.equals(TpuLabels.SLICE)) {
+      return Verdict.YES;
+    }
+    if (key.equals(TpuLabels.TOPOLOGY)) {
+      return testTopology(requirement, domain, slot);
+    }
+    if (isPartition(key)) {
+      return testPartition(requirement, domain);
+    }
+    if (domain.varyingLabels().contains(key)) {
+      return Verdict.DIFFERS;
+    }
+    return Verdict.of(holds(requirement, domain.labels().get(key)));
+  }
+
+  private static Verdict testTopology(Requirement requirement, Domain domain, Slot slot) {
+    String label = domain.labels().get(TpuLabels.TOPOLOGY);
+    if (domain.kind() == Domain.Kind.DYNAMIC || label == null) {
+      // Nodes get the label of the slice that they become part of.
+      if (label == null
+          && domain.kind() != Domain.Kind.DYNAMIC
+          && domain.varyingLabels().contains(TpuLabels.TOPOLOGY)) {
+        return Verdict.DIFFERS;
+      }
+      label = slot.shape.toString();
+    }
+    return Verdict.of(holds(requirement, label));
+  }
+
+  private Verdict testPartition(Requirement requirement, Domain domain) {
+    String key = requirement.key;
+    boolean ofState = key.endsWith(TpuLabels.STATE_SUFFIX);
+    String suffix = ofState ? TpuLabels.STATE_SUFFIX : TpuLabels.ID_SUFFIX;
+    String prefix =
+        key.startsWith(TpuLabels.PARTITION_PREFIX)
+            ? TpuLabels.PARTITION_PREFIX
+            : TpuLabels.SUBSLICE_PREFIX;
+    if (!hasPartitions(domain, key, prefix, suffix)) {
+      return Verdict.of(holds(requirement, null));
+    }
+    if (!ofState) {
+      return switch (requirement.operator) {
+        case "Exists" -> Verdict.YES;
+        case "DoesNotExist" -> Verdict.NO;
+        default -> Verdict.DIFFERS;
+      };
+    }
+    if (!holds(requirement, HEALTHY)) {
+      // Sick partitions alone, or none: nothing that a plan would give.
+      return holds(requirement, DEGRADED) ? Verdict.DIFFERS : Verdict.NO;
+    }
+    return refusesDegraded(requirement) && healthDiffers ? Verdict.DIFFERS : Verdict.YES;
+  }
+
+  private static boolean refusesDegraded(Requirement requirement) {
+    return isPartition(requirement.key)
+        && requirement.key.endsWith(TpuLabels.STATE_SUFFIX)
+        && holds(requirement, HEALTHY)
+        && !holds(requirement, DEGRADED);
+  }
+
+  private static boolean hasPartitions(
+      Domain domain, String key, String prefix, String suffix) {
+    if (key.length() <= prefix.length() + suffix.length()) {
+      return false;
+    }
+    Shape shape;
+    try {
+      shape = Shape.parse(key.substring(prefix.length(), key.length() - suffix.length()));
+    } catch (InvalidInputException e) {
+      return false;
+    }
+    return domain
+        .topology()
+        .partitions()
+        .filter(forest -> !forest.ofShape(shape).isEmpty())
+        .map(forest -> domain.idLabel(shape).startsWith(prefix))
+        .orElse(false);
+  }
+
+  /** Whether a node with this value of the label (null: without it) satisfies a requirement. */
+  private static boolean holds(Requirement requirement, @Nullable String label) {
+    List<String> values = requirement.values;
+    return switch (requirement.operator) {
+      case "In" -> label != null && values.contains(label);
+      case "NotIn" -> label == null || !values.contains(label);
+      case "Exists" -> label != null;
+      case "DoesNotExist" -> label == null;
+      case "Gt", "Lt" -> label != null && compares(requirement, label);
+      default -> false;
+    };
+  }
+
+  private static boolean compares(Requirement requirement, String label) {
+    Long has = whole(label);
+    Long bound = requirement.values.isEmpty() ? null : whole(requirement.values.get(0));
+    return has != null
+        && bound != null
+        && (requirement.operator.equals("Gt") ? has > bound : has < bound);
+  }
+
+  private static Verdict testName(Requirement field, Domain domain) {
+    boolean in = field.operator.equals("In");
+    boolean known = domain.nodes().containsAll(field.values);
+    if (!known) {
+      return Verdict.of(!in);
+    }
+    return domain.nodes().size() > 1 ? Verdict.DIFFERS : Verdict.of(in);
+  }
+}

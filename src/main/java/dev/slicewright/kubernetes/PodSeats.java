@@ -1,0 +1,93 @@
+package dev.slicewright.kubernetes;
+
+import dev.slicewright.kubernetes.Claim.PodSeat;
+import io.fabric8.kubernetes.api.model.Container;
+import io.fabric8.kubernetes.api.model.HasMetadata;
+import io.fabric8.kubernetes.api.model.Pod;
+import io.fabric8.kubernetes.api.model.PodSpec;
+import io.fabric8.kubernetes.api.model.Quantity;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/** Which pods have not ended, and where they are. */
+final class PodSeats {
+
+  private static final Set<String> ENDED = Set.of("Succeeded", "Failed");
+
+  private PodSeats() {}
+
+  /**
+   * The pods that have not ended and have to do with slices: they want chips, belong to a workload
+   * that does, or select a Slice. By name. O(n + k log k) for k of n pods.
+   */
+  static List<PodSeat> read(KubernetesObjects objects, Domains domains, Owners owners) {
+    List<PodSeat> seats = new ArrayList<>();
+    for (HasMetadata object : objects.all()) {
+      if (object instanceof Pod pod && !hasEnded(pod)) {
+        Owners.PodOwner owner = owners.of(pod).orElse(null);
+        boolean wantsChips = wantsChips(pod.getSpec());
+        if (wantsChips || owner != null || !selectedSlice(pod).isEmpty()) {
+          seats.add(seat(pod, domains, owner, wantsChips));
+        }
+      }
+    }
+    seats.sort(Comparator.comparing(PodSeat::ref));
+    return seats;
+  }
+
+  private static PodSeat seat(
+      Pod pod, Domains domains, Owners.@Nullable PodOwner owner, boolean wantsChips) {
+    PodSpec spec = pod.getSpec();
+    String node = spec == null ? null : spec.getNodeName();
+    return new PodSeat(
+        pod,
+        ObjectRef.of(pod),
+        node == null || node.isEmpty() ? null : domains.node(node).orElse(null),
+        owner,
+        wantsChips,
+        pod.getMetadata() != null && pod.getMetadata().getDeletionTimestamp() != null);
+  }
+
+  private static boolean hasEnded(Pod pod) {
+    return pod.getStatus() != null
+        && pod.getStatus().getPhase() != null
+        && ENDED.contains(pod.getStatus().getPhase());
+  }
+
+  private static boolean wantsChips(@Nullable PodSpec spec) {
+    return spec != null
+        && (wantsChips(spec.getContainers()) || wantsChips(spec.getInitContainers()));
+  }
+
+  /** Whether any of these asks for chips, in whatever number; the number is checked elsewhere. */
+  private static boolean wantsChips(@Nullable List<Container> containers) {
+    if (containers == null) {
+      return false;
+    }
+    for (Container container : containers) {
+      if (container != null
+          && container.getResources() != null
+          && (asks(container.getResources().getLimits())
+              || asks(container.getResources().getRequests()))) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  private static boolean asks(@Nullable Map<String, Quantity> amounts) {
+    Quantity chips = amounts == null ? null : amounts.get(TpuLabels.TPU);
+    return chips != null && !"0".equals(chips.getAmount());
+  }
+
+  /** The name of the Slice that a pod selects; empty if it selects none. */
+  static String selectedSlice(Pod pod) {
+    Map<String, String> selector = pod.getSpec() == null ? null : pod.getSpec().getNodeSelector();
+    String name = selector == null ? null : selector.get(TpuLabels.SLICE);
+    return name == null ? "" : name;
+  }
+}

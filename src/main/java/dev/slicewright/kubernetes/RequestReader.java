@@ -1,0 +1,729 @@
+package dev.slicewright.kubernetes;
+
+import dev.slicewright.InvalidInputException;
+import dev.slicewright.Problem;
+import dev.slicewright.Problems;
+import dev.slicewright.kubernetes.PodSets.Ask;
+import dev.slicewright.kubernetes.PodSets.PodSet;
+import dev.slicewright.request.SliceRequest;
+import dev.slicewright.request.Spread;
+import dev.slicewright.topology.AcceleratorType;
+import dev.slicewright.topology.Shape;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Makes one request of the pod sets that fill slices together, and checks them against the
+ * platform's rules first. Confined to one thread at a time.
+ *
+ * <p>The shape is the annotation {@code gke-tpu-slice-topology}, else the selector {@code
+ * gke-tpu-topology}, else the shape in the label that Kueue's topology request names. On v5e and v6e
+ * a selector larger than the annotation is the topology of the pool that the slice is cut from.
+ * Source: GKE's and Kueue's documentation; the webhooks of the tpu-slice controller.
+ */
+final class RequestReader {
+
+  /** What came out: the request's builder without name, priority and tenant, and the layout. */
+  record Result(SliceRequest.Builder request, Workload.Layout layout, List<String> notes) {}
+
+  private static final int MAX_PODS = 1_000_000; // beyond any cluster
+  private static final int CUBE_CHIPS = 64;
+  private static final Shape CUBE = Shape.of(4, 4, 4);
+
+  private final WorkContext context;
+  private final WorkKind kind;
+  private final Ask ask;
+  private final Generic root;
+  private final Problems mild; // named, yet the request is sound
+  private final Problems found; // of this request: with one of these there is none
+  private final int before; // problems of other requests of the object
+  private final List<PodSet> workers; // with chips
+  private final List<String> notes = new ArrayList<>();
+
+  RequestReader(
+      WorkContext context, WorkKind kind, Ask ask, Generic root, Problems mild, Problems found) {
+    this.context = context;
+    this.kind = kind;
+    this.ask = ask;
+    this.root = root;
+    this.mild = mild;
+    this.found = found;
+    this.before = count();
+    this.workers =
+        ask.podSets().stream()
+            .filter(p -> p.chips().chips() > 0 || !p.chips().isSound())
+            .toList();
+  }
+
+  private int count() {
+    return found.isEmpty() ? 0 : found.list().size();
+  }
+
+  private boolean isSound() {
+    return count() == before;
+  }
+
+  /**
+   * Reads the request.
+   *
+   * @param id its id
+   * @return the request, or empty with problems
+   */
+  Optional<Result> read(String id) {
+    if (workers.isEmpty()) {
+      return Optional.empty();
+    }
+    boolean counted = workers.stream().allMatch(p -> p.chips().isSound());
+    PodSet first = workers.get(0);
+    long chips = first.chips().chips();
+    for (PodSet other : workers) {
+      if (counted && other.chips().chips() != chips) {
+        other
+            .chips()
+            .where()
+            .problem(
+                "expected "
+                    + chips
+                    + " chips, as the other pods of its slices have, but was "
+                    + other.chips().chips()
+                    + "; hosts of one slice are alike");
+      }
+    }
+    List<NodeConditions> conditions = new ArrayList<>();
+    for (PodSet worker : workers) {
+      NodeConditions read = context.conditions(worker.template().spec());
+      addAll(worker, read.problems());
+      conditions.add(read);
+    }
+    List<AcceleratorType> named = namedAccelerators(conditions);
+    Wanted wanted = wanted(agreed(conditions, TpuLabels.TOPOLOGY));
+    if (named == null || wanted == null) {
+      return Optional.empty();
+    }
+    List<AcceleratorType> types = named.isEmpty() ? context.accelerators() : named;
+    WorkContext.Legality legality = context.legality(types, wanted.shape);
+    Shape shape = legality.platform();
+    if (shape == null) {
+      wanted.field.problem(
+          "expected a shape that "
+              + names(types)
+              + " can form, but was "
+              + wanted.shape
+              + ": "
+              + legality.reason());
+      return Optional.empty();
+    }
+    checkForm(wanted, shape);
+    boolean poolTopology = isPoolTopology(wanted, shape);
+    NodeConditions.Slot slot =
+        new NodeConditions.Slot(
+            names(legality.types(), new TreeSet<>()),
+            shape,
+            poolTopology,
+            chips,
+            kind == WorkKind.LEADER_WORKER_SET);
+    if (!counted) {
+      return Optional.empty(); // as the fields of the chips have been told
+    }
+    checkHost(legality.types(), chips);
+    if (kind == WorkKind.LEADER_WORKER_SET && shape.chips() > CUBE_CHIPS) {
+      checkGroupOfCubes(slot, conditions.get(0), wanted);
+    }
+    if (!isSound()) {
+      return Optional.empty();
+    }
+    Optional<Workload.Layout> layout = layout(wanted, shape, chips);
+    if (layout.isEmpty()) {
+      return Optional.empty();
+    }
+    int groups = groups();
+    int slices = Math.multiplyExact(groups, layout.get().slicesPerGroup());
+    checkJobs(layout.get());
+    SliceRequest.Builder request =
+        SliceRequest.builder(id)
+            .shape(shape)
+            .slices(slices)
+            .spread(spread(shape, slices, layout.get()));
+    if (!named.isEmpty()) {
+      request.accelerators(
+          names(legality.types(), new LinkedHashSet<>()).toArray(new String[0]));
+    }
+    place(request, slot, conditions);
+    return isSound()
+        ? Optional.of(new Result(request, layout.get(), List.copyOf(notes)))
+        : Optional.empty();
+  }
+
+  // ---------------------------------------------------------------- accelerator and shape
+
+  /** The accelerators that a selector names; empty if none does; null with a problem. */
+  private @Nullable List<AcceleratorType> namedAccelerators(List<NodeConditions> conditions) {
+    String label = agreed(conditions, TpuLabels.ACCELERATOR);
+    if (label == null) {
+      return List.of();
+    }
+    List<AcceleratorType> types = context.accelerators(label);
+    if (types.isEmpty()) {
+      selectorField(TpuLabels.ACCELERATOR)
+          .problem(
+              "expected one of "
+                  + String.join(", ", context.acceleratorLabels())
+                  + ", but was \""
+                  + label
+                  + "\"; name the accelerator as its nodes do");
+      return null;
+    }
+    return types;
+  }
+
+  /** The value that all workers select; null if they select none. */
+  private @Nullable String agreed(List<NodeConditions> conditions, String key) {
+    String value = null;
+    for (int i = 0; i < conditions.size(); i++) {
+      String other = conditions.get(i).equal().get(key);
+      if (value != null && other != null && !value.equals(other)) {
+        workers
+            .get(i)
+            .template()
+            .spec()
+            .get("nodeSelector", key)
+            .problem(
+                "expected \""
+                    + value
+                    + "\", as the other pods of its slices select, but was \""
+                    + other
+                    + "\"; select alike");
+      }
+      value = value == null ? other : value;
+    }
+    return value;
+  }
+
+  private Generic selectorField(String key) {
+    for (PodSet worker : workers) {
+      Generic field = worker.template().spec().get("nodeSelector", key);
+      if (field.isPresent()) {
+        return field;
+      }
+    }
+    return workers.get(0).template().spec().get("affinity");
+  }
+
+  /** The label of Kueue's request that names a shape; absent if none does. */
+  private @Nullable Generic level() {
+    for (PodSet worker : workers) {
+      for (Generic field : List.of(worker.wish().sliceRequired(), worker.wish().required())) {
+        if (field.text().flatMap(TopologyWish::shapeOf).isPresent()) {
+          return field;
+        }
+      }
+    }
+    return null;
+  }
+
+  /**
+   * The shape asked for.
+   *
+   * @param field the field that it is read from
+   * @param text as it is written there; empty where it is part of a label's name
+   * @param selected the selected topology, be it the shape or a pool's; empty if none is
+   */
+  private record Wanted(Generic field, String text, Shape shape, String selected) {}
+
+  private @Nullable Wanted wanted(@Nullable String selector) {
+    String selected = selector == null ? "" : selector;
+    Wanted wanted = null;
+    for (PodSet worker : workers) {
+      Generic field = worker.template().annotation(TpuLabels.SLICE_TOPOLOGY);
+      String text = field.text().orElse("");
+      Shape shape = text.isEmpty() ? null : parse(field, text);
+      if (shape != null && wanted == null) {
+        wanted = new Wanted(field, text, shape, selected);
+      } else if (shape != null && !wanted.shape.sorted().equals(shape.sorted())) {
+        field.problem(
+            wanted.shape + ", as the other pods of its slices want", "one slice has one shape");
+      }
+    }
+    if (wanted != null || isAnnotated()) {
+      return wanted;
+    }
+    if (selector != null) {
+      Generic field = selectorField(TpuLabels.TOPOLOGY);
+      Shape shape = parse(field, selector);
+      return shape == null ? null : new Wanted(field, selector, shape, selected);
+    }
+    Generic level = level();
+    if (level != null) {
+      return level
+          .text()
+          .flatMap(TopologyWish::shapeOf)
+          .map(shape -> new Wanted(level, "", shape, selected))
+          .orElse(null);
+    }
+    workers
+        .get(0)
+        .template()
+        .annotation(TpuLabels.SLICE_TOPOLOGY)
+        .problem(
+            "a shape such as 2x2x4",
+            "write the slice's shape here, or select "
+                + TpuLabels.TOPOLOGY
+                + " (pods with chips need either)");
+    return null;
+  }
+
+  private boolean isAnnotated() {
+    return workers.stream()
+        .anyMatch(p -> p.template().annotation(TpuLabels.SLICE_TOPOLOGY).isPresent());
+  }
+
+  private static @Nullable Shape parse(Generic field, String text) {
+    try {
+      return Shape.parse(text);
+    } catch (InvalidInputException e) {
+      field.problem(e.problems().get(0).message() + "; write it as 2x2x4");
+      return null;
+    }
+  }
+
+  /** Other orders of extents, and capitals, are understood, but no node's label has them. */
+  private void checkForm(Wanted wanted, Shape shape) {
+    if (!wanted.text.isEmpty() && !wanted.text.equals(shape.toString())) {
+      mild.add(
+          wanted.field.path(),
+          "expected "
+              + shape
+              + ", as the platform writes it, but was \""
+              + wanted.text
+              + "\"; write "
+              + shape);
+    }
+  }
+
+  /** Whether the selected topology is a pool's that the slice is cut from. */
+  private boolean isPoolTopology(Wanted wanted, Shape shape) {
+    Generic field = selectorField(TpuLabels.TOPOLOGY);
+    Shape other = wanted.selected.isEmpty() ? null : parse(field, wanted.selected);
+    if (other == null || other.sorted().equals(shape.sorted())) {
+      return false;
+    }
+    if (other.rank() == 2 && contains(other, shape)) {
+      return true;
+    }
+    field.problem(
+        "expected "
+            + shape
+            + ", as "
+            + TpuLabels.SLICE_TOPOLOGY
+            + " says"
+            + (other.rank() == 2 ? " (or the topology of a pool that it is cut from)" : "")
+            + ", but was \""
+            + wanted.selected
+            + "\"; drop one of the two");
+    return false;
+  }
+
+  // ---------------------------------------------------------------- hosts, pods, slices
+
+  private void checkHost(List<AcceleratorType> types, long chips) {
+    Set<Long> sizes = new TreeSet<>();
+    for (Domain domain : context.domains()) {
+      if (types.contains(domain.topology().accelerator())) {
+        sizes.add(domain.topology().hostTile().chips());
+      }
+    }
+    if (sizes.isEmpty()) {
+      types.forEach(
+          type -> type.machineTypes().forEach(machine -> sizes.add((long) machine.chips())));
+    }
+    if (!sizes.contains(chips)) {
+      workers
+          .get(0)
+          .chips()
+          .where()
+          .problem(
+              "expected all chips of a host of "
+                  + names(types)
+                  + " in the containers of a pod together ("
+                  + String.join(" or ", sizes.stream().map(String::valueOf).toList())
+                  + "), but they ask for "
+                  + chips
+                  + "; hosts are taken whole");
+    }
+  }
+
+  /**
+   * Groups of a LeaderWorkerSet above one cube cannot be formed on demand: what would be required of
+   * all pods is the label of one cube.
+   */
+  private void checkGroupOfCubes(
+      NodeConditions.Slot slot, NodeConditions conditions, Wanted wanted) {
+    if (conditions.match(context.domains(), slot).possible().isEmpty()) {
+      wanted.field.problem(
+              "expected at most one cube (4x4x4), but was "
+                  + wanted.shape
+                  + ": the slice controller asks that all pods of a LeaderWorkerSet's group are in"
+                  + " one partition, and no partition is larger; use a JobSet for slices of several"
+                  + " cubes");
+    }
+  }
+
+  /** How many groups of pods fill slices side by side. */
+  private int groups() {
+    int groups = ask.podSets().get(0).groups();
+    return ask.podSets().stream().allMatch(p -> p.groups() == groups) ? groups : 1;
+  }
+
+  private Optional<Workload.Layout> layout(Wanted wanted, Shape shape, long chips) {
+    PodSet first = workers.get(0);
+    if (shape.chips() % chips != 0) {
+      first
+          .chips()
+          .where()
+          .problem(
+              "expected pods whose chips make up the "
+                  + shape.chips()
+                  + " of "
+                  + shape
+                  + ", but a pod has "
+                  + chips
+                  + "; ask for a larger shape or other hosts");
+      return Optional.empty();
+    }
+    long perSlice = shape.chips() / chips;
+    int groups = groups();
+    long perGroup = 0;
+    List<Workload.Member> members = new ArrayList<>();
+    for (PodSet podSet : ask.podSets()) {
+      long pods = groups == podSet.groups() ? podSet.pods() : (long) podSet.groups() * podSet.pods();
+      if (podSet.chips().chips() > 0) {
+        perGroup += pods;
+      }
+      if (Math.max(pods, perGroup) > MAX_PODS / groups) {
+        podSet.count().problem(MAX_PODS + " pods or fewer altogether", "split the work");
+        return Optional.empty();
+      }
+      members.add(new Workload.Member(podSet.name(), (int) pods, (int) podSet.chips().chips()));
+    }
+    boolean grouped = checkGroupSize(shape, perSlice, perGroup * groups);
+    boolean several =
+        perGroup % perSlice == 0 && (grouped || perSlice == 1 || kind == WorkKind.WORKLOAD);
+    if (perGroup != perSlice && !several) {
+      if (isSound()) {
+        (kind == WorkKind.POD ? wanted.field : first.count())
+            .problem(wrongCount(shape, chips, perSlice, perGroup));
+      }
+      return Optional.empty();
+    }
+    return Optional.of(
+        new Workload.Layout(members, (int) (perGroup / perSlice), (int) perSlice));
+  }
+
+  private String wrongCount(Shape shape, long chips, long perSlice, long perGroup) {
+    String unit = shape.chips() + " chips of " + shape + ", " + chips + " to a pod";
+    if (kind == WorkKind.POD) {
+      return "expected a shape of one host, but was "
+          + shape
+          + ", which has "
+          + perSlice
+          + " hosts; use a Job of "
+          + perSlice
+          + " pods";
+    }
+    boolean whole = perGroup > perSlice && perGroup % perSlice == 0;
+    return "expected "
+        + perSlice
+        + (kind == WorkKind.WORKLOAD ? " pods or a multiple (" : " pods (")
+        + unit
+        + "), but there are "
+        + perGroup
+        + (whole && kind == WorkKind.JOB_SET
+            ? "; write " + perGroup / perSlice + " times the replicas, of " + perSlice + " pods each"
+            : whole
+                ? "; to fill " + perGroup / perSlice + " slices, set " + TpuLabels.SLICE_SIZE
+                : "; set it so, or choose the shape for " + perGroup * chips + " chips");
+  }
+
+  /** Checks Kueue's size of groups against the shape; whether there is one. */
+  private boolean checkGroupSize(Shape shape, long perSlice, long pods) {
+    boolean grouped = false;
+    for (PodSet worker : workers) {
+      TopologyWish wish = worker.wish();
+      Generic size = wish.sliceSize();
+      if (wish.layers().isPresent()) {
+        wish.layers()
+            .problem(
+                "no groups within groups",
+                "use " + TpuLabels.SLICE_REQUIRED_TOPOLOGY + " with the shape's own label");
+      }
+      if (wish.sliceRequired().isPresent() != size.isPresent()) {
+        (size.isPresent() ? wish.sliceRequired() : size)
+            .problem("both a level and a size of groups", "set both, or drop the other");
+        continue;
+      }
+      OptionalLong given = wish.size();
+      if (given.isEmpty()) {
+        continue;
+      }
+      grouped = true;
+      checkGroupSize(wish, given.getAsLong(), shape, perSlice, pods);
+    }
+    return checkSubGroups(perSlice) | grouped;
+  }
+
+  private void checkGroupSize(
+      TopologyWish wish, long size, Shape shape, long perSlice, long pods) {
+    if (pods % size != 0) {
+      // kueue#15277: such work is charged, and its last pods are never placed.
+      wish.sliceSize()
+          .problem(
+              "expected a size that divides the "
+                  + pods
+                  + " pods, but was "
+                  + size
+                  + ", which leaves "
+                  + pods % size
+                  + " in no whole group; pods and groups must come out even");
+      return;
+    }
+    String label = wish.sliceRequired().text().orElse("");
+    Optional<Shape> named = TopologyWish.shapeOf(label);
+    long cubes = shape.rank() == 3 ? Math.max(1, shape.chips() / CUBE_CHIPS) : 1;
+    if (named.isPresent()) {
+      checkLevel(wish.sliceRequired(), shape, named.get());
+      long expected = perSlice / cubes;
+      if (size != expected) {
+        wish.sliceSize()
+            .problem(
+                "expected "
+                    + expected
+                    + " (the pods of a "
+                    + (cubes > 1 ? "cube" : shape)
+                    + "), but was "
+                    + size
+                    + "; groups are the pods of one partition");
+      }
+    } else if (perSlice % size != 0) {
+      wish.sliceSize()
+          .problem(
+              "expected a part of the " + perSlice + " pods of a slice, but was " + size
+                  + "; whether several slices share a "
+                  + label
+                  + " cannot be asked for");
+    } else if (!label.equals(TpuLabels.BLOCK)
+        && !(label.equals(TpuLabels.NODE_POOL) && cubes == 1)
+        && !(label.equals(TpuLabels.HOSTNAME) && size == 1)) {
+      wish.sliceRequired().problem(levels(), "name the level of the shape's partitions");
+    }
+  }
+
+  private static String levels() {
+    return TpuLabels.BLOCK + " or the label of partitions of the shape (of 4x4x4 for several cubes)";
+  }
+
+  /** A label of partitions must be the shape's own, or that of cubes for shapes of several. */
+  private void checkLevel(Generic field, Shape shape, Shape named) {
+    Shape expected = shape.rank() == 3 && shape.chips() > CUBE_CHIPS ? CUBE : shape;
+    if (!named.sorted().equals(expected.sorted())) {
+      field.problem(
+          "expected the label of partitions of "
+              + expected
+              + ", as the shape "
+              + shape
+              + " is made of, but was "
+              + field.shown()
+              + "; make the two agree");
+    }
+  }
+
+  /** Checks the subgroups of a LeaderWorkerSet; whether there are any. */
+  private boolean checkSubGroups(long perSlice) {
+    if (kind != WorkKind.LEADER_WORKER_SET) {
+      return false;
+    }
+    Generic size = root.get("spec", "leaderWorkerTemplate", "subGroupPolicy", "subGroupSize");
+    OptionalLong given = size.whole();
+    if (given.isPresent() && given.getAsLong() != perSlice) {
+      size.problem(perSlice + ", the pods of a slice", "make a subgroup a slice");
+    }
+    return given.isPresent();
+  }
+
+  /** Pods of a slice of several hosts start together and know their number. */
+  private void checkJobs(Workload.Layout layout) {
+    for (PodSet worker : workers) {
+      Generic job = worker.job();
+      if (job == null || layout.podsPerSlice() == 1) {
+        continue;
+      }
+      Generic completions = job.get("completions");
+      OptionalLong given = completions.whole();
+      if (given.isEmpty() || given.getAsLong() != worker.pods()) {
+        completions.problem(
+            worker.pods() + " (as parallelism)",
+            "the pods of a slice of several hosts run together: set both alike");
+      }
+      Generic mode = job.get("completionMode");
+      // JobSet's webhook makes its jobs Indexed where they say nothing.
+      boolean indexed =
+          mode.isPresent()
+              ? mode.text().filter("Indexed"::equals).isPresent()
+              : kind == WorkKind.JOB_SET;
+      if (!indexed) {
+        mode.problem("Indexed", "the pods of a slice of several hosts need their numbers");
+      }
+    }
+  }
+
+  // ---------------------------------------------------------------- where
+
+  private Spread spread(Shape shape, int slices, Workload.Layout layout) {
+    boolean same = false;
+    boolean different = false;
+    for (PodSet worker : workers) {
+      TopologyWish wish = worker.wish();
+      note(wish.preferred(), "is a preference, and the plan decides");
+      note(wish.unconstrained(), "asks for nothing");
+      if (wish.required().isPresent()) {
+        // What is required of a LeaderWorkerSet is required of each of its groups.
+        int together =
+            kind == WorkKind.LEADER_WORKER_SET ? layout.slicesPerGroup() : slices;
+        same |= checkRequired(wish.required(), shape, together);
+      }
+      String exclusive = worker.exclusive().text().orElse("");
+      if (exclusive.equals(TpuLabels.BLOCK)) {
+        different = true;
+      } else if (worker.exclusive().isPresent()
+          && !exclusive.equals(TpuLabels.NODE_POOL)
+          && !exclusive.equals(TpuLabels.SLICE)) {
+        worker
+            .exclusive()
+            .problem(
+                TpuLabels.NODE_POOL + ", " + TpuLabels.SLICE + " or " + TpuLabels.BLOCK,
+                "slices are placed by these alone");
+      }
+    }
+    if (same && different) {
+      workers
+          .get(0)
+          .exclusive()
+          .problem(
+              "expected no block for each job where "
+                  + TpuLabels.REQUIRED_TOPOLOGY
+                  + " wants one block for all; drop one of the two");
+    }
+    return same ? Spread.samePod() : different ? Spread.differentPods() : Spread.any();
+  }
+
+  private void note(Generic field, String what) {
+    if (field.isPresent() && !Boolean.FALSE.equals(field.raw())) {
+      notes.add(field.path() + " " + what + ".");
+    }
+  }
+
+  /** Checks a level that all pods must share; whether it keeps several slices in one block. */
+  private boolean checkRequired(Generic field, Shape shape, int slices) {
+    String label = field.text().orElse("");
+    if (label.equals(TpuLabels.BLOCK)) {
+      return slices > 1;
+    }
+    Optional<Shape> named = TopologyWish.shapeOf(label);
+    boolean withinCube = shape.rank() == 2 || shape.chips() <= CUBE_CHIPS;
+    boolean oneHost = slices == 1 && workers.stream().allMatch(p -> p.pods() == 1);
+    boolean holds =
+        slices == 1
+            && (named.map(n -> contains(n, shape)).orElse(false)
+                || withinCube
+                    && (label.equals(TpuLabels.NODE_POOL) || label.equals(TpuLabels.SUBBLOCK))
+                || oneHost && label.equals(TpuLabels.HOSTNAME));
+    if (!holds) {
+      field.problem(
+          slices > 1
+              ? "expected "
+                  + TpuLabels.BLOCK
+                  + " for "
+                  + slices
+                  + " slices, but was "
+                  + field.shown()
+                  + "; to keep each slice in a partition, use "
+                  + TpuLabels.SLICE_REQUIRED_TOPOLOGY
+              : "expected "
+                  + TpuLabels.BLOCK
+                  + " or the label of partitions that hold a "
+                  + shape
+                  + ", but was "
+                  + field.shown()
+                  + "; no such domain holds the slice");
+    }
+    return false;
+  }
+
+  private static boolean contains(Shape partition, Shape shape) {
+    Shape outer = partition.sorted();
+    Shape inner = shape.sorted();
+    return outer.rank() == inner.rank()
+        && inner.x() <= outer.x()
+        && inner.y() <= outer.y()
+        && inner.z() <= outer.z();
+  }
+
+  private void place(
+      SliceRequest.Builder request, NodeConditions.Slot slot, List<NodeConditions> conditions) {
+    Map<String, String> required = new TreeMap<>();
+    Set<String> forbidden = new TreeSet<>();
+    boolean healthyOnly = false;
+    Set<NodeConditions> seen = new HashSet<>();
+    for (int i = 0; i < conditions.size(); i++) {
+      if (!seen.add(conditions.get(i))) {
+        continue;
+      }
+      NodeConditions.Match match = conditions.get(i).match(context.domains(), slot);
+      addAll(workers.get(i), match.problems());
+      for (Map.Entry<String, String> label : match.required().entrySet()) {
+        String other = required.putIfAbsent(label.getKey(), label.getValue());
+        if (other != null && !other.equals(label.getValue())) {
+          workers
+              .get(i)
+              .template()
+              .spec()
+              .get("nodeSelector", label.getKey())
+              .problem(
+                  "expected \""
+                      + other
+                      + "\", as the other pods of its slices select, but was \""
+                      + label.getValue()
+                      + "\"; select alike");
+        }
+      }
+      forbidden.addAll(match.forbidden());
+      healthyOnly |= match.healthyOnly();
+    }
+    required.forEach(request::requireLabel);
+    forbidden.forEach(id -> request.forbidLabel(TpuLabels.OWN_POD, id));
+    request.healthyOnly(healthyOnly);
+  }
+
+  private void addAll(PodSet worker, List<Problem> relative) {
+    for (Problem problem : relative) {
+      found.add(worker.template().spec().path() + problem.path(), problem.message());
+    }
+  }
+
+  private static String names(List<AcceleratorType> types) {
+    return String.join(" or ", names(types, new TreeSet<>()));
+  }
+
+  private static Set<String> names(List<AcceleratorType> types, Set<String> into) {
+    types.forEach(type -> into.add(type.name()));
+    return into;
+  }
+}
