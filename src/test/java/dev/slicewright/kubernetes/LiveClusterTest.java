@@ -175,15 +175,49 @@ class LiveClusterTest {
   }
 
   @Test
-  void workThatFindsNoPlaceIsToldWhy() {
+  @DisplayName("xpk#515: a Slice was created though there was no place for its work")
+  void xpk515_noSliceIsCreatedForWorkThatFindsNoPlaceAndItIsToldWhy() {
+    cubes("blk-a", "c1", "c2");
+    gke.add(job("first", "2x2x1", 1));
+    settle(loop);
+    gke.add(job("train", "4x4x8", 32));
+    settle(loop);
+    assertThat(gke.slices()).hasSize(1);
+    List<Event> events = events("train");
+    assertThat(events).hasSize(1);
+    assertThat(events.get(0).getType()).isEqualTo("Normal");
+    assertThat(events.get(0).getMessage()).contains("1 of 2 cubes");
+  }
+
+  @Test
+  @DisplayName("marin#3402: a job that can never be scheduled, and nobody says so")
+  void marin3402_workThatCanNeverRunIsToldSoAtOnce() {
+    cubes("blk-a", "c1", "c2");
+    cubes("blk-b", "d1");
+    gke.add(job("train", "4x4x12", 48));
+    settle(loop);
+    List<Event> events = events("train");
+    assertThat(events).hasSize(1);
+    assertThat(events.get(0).getType()).isEqualTo("Warning");
+    assertThat(events.get(0).getReason()).startsWith("Never");
+  }
+
+  private List<Event> events(String job) {
+    List<Event> events =
+        new ArrayList<>(client.v1().events().inNamespace("team-a").list().getItems());
+    events.removeIf(event -> !event.getInvolvedObject().getName().equals(job));
+    return events;
+  }
+
+  @Test
+  void sayingTheSameAgainWritesNothing() {
     cubes("blk-a", "c1");
     gke.add(job("train", "4x4x8", 32));
     settle(loop);
-    assertThat(gke.slices()).isEmpty();
-    List<Event> events = client.v1().events().inNamespace("team-a").list().getItems();
-    assertThat(events).hasSize(1);
-    assertThat(events.get(0).getInvolvedObject().getName()).isEqualTo("train");
-    assertThat(events.get(0).getMessage()).contains("cube");
+    int writes = gke.writes().size();
+    settle(loop);
+    loop.round();
+    assertThat(gke.writes()).hasSize(writes);
   }
 
   // ---- failures
@@ -376,9 +410,24 @@ class LiveClusterTest {
       assertThat(System.nanoTime()).as("does not come to run").isLessThan(until);
       loop.round();
       gke.tick();
-      Thread.onSpinWait();
     }
     assertThat(gke.states().values()).containsExactly("ACTIVE");
+  }
+
+  @Test
+  void theLoopRunsByItselfUntilItIsInterrupted() throws InterruptedException {
+    cubes("blk-a", "c1", "c2");
+    Thread thread = new Thread(loop::run, "scheduler");
+    thread.start();
+    gke.add(job("train", "4x4x8", 32));
+    long until = System.nanoTime() + TimeUnit.SECONDS.toNanos(SECONDS);
+    while (gke.running("team-a").size() < 32) {
+      assertThat(System.nanoTime()).as("does not come to run").isLessThan(until);
+      gke.tick();
+    }
+    thread.interrupt();
+    thread.join(TimeUnit.SECONDS.toMillis(SECONDS));
+    assertThat(thread.isAlive()).isFalse();
   }
 
   // ---- anything in any order
