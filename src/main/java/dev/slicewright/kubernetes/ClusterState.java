@@ -4,18 +4,13 @@ import dev.slicewright.InvalidInputException;
 import dev.slicewright.Problem;
 import dev.slicewright.Problems;
 import dev.slicewright.fleet.Fleet;
-import dev.slicewright.fleet.Health;
-import dev.slicewright.fleet.Part;
-import dev.slicewright.topology.HostId;
 import io.fabric8.kubernetes.api.model.ConfigMap;
 import io.fabric8.kubernetes.api.model.HasMetadata;
 import io.fabric8.kubernetes.api.model.Node;
 import io.fabric8.kubernetes.api.model.Pod;
 import java.util.ArrayList;
 import java.util.Collection;
-import java.util.Collections;
 import java.util.Comparator;
-import java.util.EnumMap;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashSet;
@@ -26,6 +21,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -87,12 +83,26 @@ final class ClusterState {
         }
       };
 
-  /** What the steps behind the nodes gave. */
+  /** What work there is, and what was wrong with it. */
+  private record Wanted(
+      WorkloadTranslator.Translation translation, List<Problem> problems, List<LeftOut> leftOut) {}
+
+  /** What of the work runs, and what was wrong with that. */
   private record Work(
-      WorkloadTranslator.Translation translation,
-      RunningSlices.Found found,
-      List<Problem> problems,
-      List<LeftOut> leftOut) {}
+      Wanted wanted, RunningSlices.Found found, List<Problem> problems, List<LeftOut> leftOut) {
+
+    WorkloadTranslator.Translation translation() {
+      return wanted.translation();
+    }
+
+    List<Problem> allProblems() {
+      return Stream.concat(wanted.problems().stream(), problems.stream()).toList();
+    }
+
+    List<LeftOut> allLeftOut() {
+      return Stream.concat(wanted.leftOut().stream(), leftOut.stream()).toList();
+    }
+  }
 
   private final ReadSettings settings;
   private final Steps steps;
@@ -245,22 +255,37 @@ final class ClusterState {
       NodeDomains newDomains =
           touchedNodes.isEmpty() ? domains : domains.update(nodes, touchedNodes);
       Map<ObjectRef, HasMetadata> newObjects = objects();
-      boolean sameWork = newObjects == objects && isAlike(domains, newDomains);
-      if (before != null && work.isPresent() && sameWork && !sliceLabels) {
-        ClusterState state = state(text, newObjects, newDomains, work.get());
-        Fleet fleet = refreshed(before.fleet(), domains, newDomains, work.get().found());
-        return before.with(
-            fleet, newDomains, state.problems(), state.leftOut(), state);
+      boolean alike = before != null && isAlike(domains, newDomains);
+      Work newWork = work(newObjects, newDomains, alike);
+      ClusterState state =
+          new ClusterState(
+              settings,
+              steps,
+              text,
+              newDoubles,
+              newObjects,
+              newDomains,
+              Optional.of(newWork));
+      List<Problem> problems = state.problems();
+      if (!settings.lenient() && !problems.isEmpty()) {
+        throw new InvalidInputException("cluster", problems);
       }
-      Work newWork = work(newObjects, newDomains);
-      ClusterState state = state(text, newObjects, newDomains, newWork);
+      Fleet fleet =
+          before != null && alike && work.isPresent()
+              ? ClusterFleet.refreshed(
+                  before.fleet(), domains, newDomains, work.get().found(), newWork.found())
+              : ClusterFleet.of(
+                  newDomains, newWork.found(), before == null ? 0 : before.fleet().version() + 1);
+      if (before != null && work.isPresent() && work.get() == newWork) {
+        return before.with(fleet, newDomains, problems, state.leftOut(), state);
+      }
       return new Cluster(
-          fleet(newDomains, newWork.found(), before == null ? 0 : before.fleet().version() + 1),
+          fleet,
           newWork.translation().workloads(),
           newWork.found().slices(),
           newWork.found().missing(),
           newDomains,
-          state.problems(),
+          problems,
           state.leftOut(),
           state);
     }
@@ -281,28 +306,13 @@ final class ClusterState {
       return copy.equals(objects.get(key));
     }
 
-    private ClusterState state(
-        List<Problem> text,
-        Map<ObjectRef, HasMetadata> newObjects,
-        NodeDomains newDomains,
-        Work newWork) {
-      ClusterState state =
-          new ClusterState(
-              settings,
-              steps,
-              text,
-              newDoubles,
-              newObjects,
-              newDomains,
-              Optional.of(newWork));
-      List<Problem> problems = state.problems();
-      if (!settings.lenient() && !problems.isEmpty()) {
-        throw new InvalidInputException("cluster", problems);
+    /** What work there is and what runs; the very same where nothing that decides it changes. */
+    private Work work(
+        Map<ObjectRef, HasMetadata> newObjects, NodeDomains newDomains, boolean alike) {
+      Work known = alike ? work.orElse(null) : null;
+      if (known != null && newObjects == objects && !sliceLabels) {
+        return known;
       }
-      return state;
-    }
-
-    private Work work(Map<ObjectRef, HasMetadata> newObjects, NodeDomains newDomains) {
       List<HasMetadata> all = new ArrayList<>(newObjects.values());
       for (String name : new TreeSet<>(nodes.keySet())) {
         NodeFacts node = Objects.requireNonNull(nodes.get(name));
@@ -311,13 +321,30 @@ final class ClusterState {
         }
       }
       KubernetesObjects given = KubernetesObjects.of(all);
+      Wanted wanted =
+          known != null && onlySlicesChange()
+              ? known.wanted()
+              : translate(given, newDomains);
+      Problems problems = new Problems();
+      List<LeftOut> leftOut = new ArrayList<>();
+      RunningSlices.Found found =
+          steps.find(given, newDomains, wanted.translation(), settings, problems, leftOut);
+      return new Work(wanted, found, problems.list(), List.copyOf(leftOut));
+    }
+
+    private Wanted translate(KubernetesObjects given, NodeDomains newDomains) {
       Problems problems = new Problems();
       List<LeftOut> leftOut = new ArrayList<>();
       WorkloadTranslator.Translation translation =
           steps.translate(given, newDomains, settings, problems, leftOut);
-      RunningSlices.Found found =
-          steps.find(given, newDomains, translation, settings, problems, leftOut);
-      return new Work(translation, found, problems.list(), List.copyOf(leftOut));
+      return new Wanted(translation, problems.list(), List.copyOf(leftOut));
+    }
+
+    /** Slices and holds decide what runs, but not what is wanted. */
+    private boolean onlySlicesChange() {
+      return Stream.concat(put.keySet().stream(), removed.stream())
+          .map(ObjectRef::kind)
+          .allMatch(kind -> kind.equals(SliceManifest.KIND) || kind.equals("ConfigMap"));
     }
   }
 
@@ -343,77 +370,6 @@ final class ClusterState {
     return work.map(Work::found);
   }
 
-  // ---------------------------------------------------------------- fleet
-
-  private static Fleet fleet(NodeDomains domains, RunningSlices.Found found, long version) {
-    Fleet.Builder fleet = Fleet.builder().version(version);
-    for (NodeDomain domain : domains.byId().values()) {
-      Map<String, String> labels = new TreeMap<>(domain.labels());
-      labels.put(TpuLabels.OWN_POD, domain.id());
-      fleet.pod(domain.id(), domain.topology(), labels);
-      domain.health().forEach((part, health) -> fleet.health(domain.id(), part, health));
-      cordons(domain, found).forEach(part -> fleet.cordon(domain.id(), part));
-    }
-    found.running().forEach(fleet::running);
-    found.holds().forEach(fleet::hold);
-    return fleet.build();
-  }
-
-  private static Set<Part> cordons(NodeDomain domain, RunningSlices.Found found) {
-    Set<Part> parts = new LinkedHashSet<>();
-    for (HostId host : domain.cordons()) {
-      parts.add(new Part.Host(host));
-    }
-    parts.addAll(found.cordons().getOrDefault(domain.id(), List.of()));
-    return parts;
-  }
-
-  /** The fleet where nothing but health and cordons has changed. */
-  private static Fleet refreshed(
-      Fleet before, NodeDomains from, NodeDomains to, RunningSlices.Found found) {
-    Fleet fleet = before;
-    Map<Health, Map<String, List<Part>>> reports = new EnumMap<>(Health.class);
-    for (NodeDomain domain : to.byId().values()) {
-      NodeDomain old = Objects.requireNonNull(from.get(domain.id()));
-      if (old == domain) {
-        continue;
-      }
-      domain
-          .health()
-          .forEach(
-              (part, health) -> {
-                if (old.health().get(part) != health) {
-                  report(reports, health, domain.id(), part);
-                }
-              });
-      for (Part part : old.health().keySet()) {
-        if (!domain.health().containsKey(part)) {
-          report(reports, Health.HEALTHY, domain.id(), part);
-        }
-      }
-      Set<Part> cordons = cordons(domain, found);
-      Set<Part> oldCordons = cordons(old, found);
-      for (Part part : cordons) {
-        fleet = oldCordons.contains(part) ? fleet : fleet.cordon(domain.id(), part);
-      }
-      for (Part part : oldCordons) {
-        fleet = cordons.contains(part) ? fleet : fleet.uncordon(domain.id(), part);
-      }
-    }
-    for (Map.Entry<Health, Map<String, List<Part>>> entry : reports.entrySet()) {
-      fleet = fleet.report(entry.getValue(), entry.getKey());
-    }
-    return fleet;
-  }
-
-  private static void report(
-      Map<Health, Map<String, List<Part>>> reports, Health health, String pod, Part part) {
-    reports
-        .computeIfAbsent(health, k -> new TreeMap<>())
-        .computeIfAbsent(pod, k -> new ArrayList<>())
-        .add(part);
-  }
-
   // ---------------------------------------------------------------- problems
 
   /** Everything wrong, by path, each once; so many at most as {@link Problems} keeps. */
@@ -422,7 +378,7 @@ final class ClusterState {
     all.addAll(textProblems);
     all.addAll(doubles.values());
     all.addAll(domains.problems());
-    work.ifPresent(w -> all.addAll(w.problems()));
+    work.ifPresent(w -> all.addAll(w.allProblems()));
     if (all.isEmpty()) {
       return List.of();
     }
@@ -434,7 +390,7 @@ final class ClusterState {
   private List<LeftOut> leftOut() {
     Set<LeftOut> all = new TreeSet<>(BY_OBJECT);
     all.addAll(domains.leftOut());
-    work.ifPresent(w -> all.addAll(w.leftOut()));
-    return all.isEmpty() ? Collections.emptyList() : List.copyOf(all);
+    work.ifPresent(w -> all.addAll(w.allLeftOut()));
+    return all.isEmpty() ? List.of() : List.copyOf(all);
   }
 }

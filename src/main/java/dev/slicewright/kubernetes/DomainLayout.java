@@ -331,7 +331,9 @@ final class DomainLayout {
       }
       List<PartitionSpec> specs = new ArrayList<>(spans.size());
       for (PartitionRow.Span span : spans) {
-        String name = twice.contains(span.id()) ? span.shape() + ":" + span.id() : span.id();
+        String name = twice.contains(span.id())
+                ? SliceManifest.platformForm(span.shape()) + ":" + span.id()
+                : span.id();
         specNames.add(name);
         List<HostId> hosts = new ArrayList<>(span.hosts());
         for (int host = span.first(); host < span.first() + span.hosts(); host++) {

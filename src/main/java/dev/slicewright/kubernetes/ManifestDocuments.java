@@ -249,7 +249,7 @@ final class ManifestDocuments {
       for (int i = 0; i < items.size(); i++) {
         object(path + ".items[" + i + "]", line, items.get(i), apiVersion, itemKind);
       }
-    } else if (!items.isNull() && !items.isMissingNode()) {
+    } else if (!items.isNull()) {
       // Clients write null for a list of nothing.
       add(path + ".items", "line " + line + ": expected a list, got " + Shown.of(items));
     }

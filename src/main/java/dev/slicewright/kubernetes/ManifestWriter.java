@@ -2,6 +2,8 @@ package dev.slicewright.kubernetes;
 
 import io.fabric8.kubernetes.api.model.HasMetadata;
 import java.util.Collection;
+import org.snakeyaml.engine.v2.api.DumpSettings;
+import org.snakeyaml.engine.v2.common.FlowStyle;
 import tools.jackson.databind.ObjectWriter;
 import tools.jackson.dataformat.yaml.YAMLFactory;
 import tools.jackson.dataformat.yaml.YAMLMapper;
@@ -14,12 +16,22 @@ import tools.jackson.dataformat.yaml.util.StringQuotingChecker;
  */
 public final class ManifestWriter {
 
+  // Escapes outside ASCII: YAML 1.1, which kubectl reads, has line breaks there. The longest key is
+  // what its parser takes.
+  private static final DumpSettings SETTINGS =
+      DumpSettings.builder()
+          .setDefaultFlowStyle(FlowStyle.BLOCK)
+          .setExplicitStart(true)
+          .setSplitLines(false)
+          .setMaxSimpleKeyLength(1024)
+          .setUseUnicodeEncoding(false)
+          .build();
+
   private static final ObjectWriter WRITER =
       YAMLMapper.builder(
               YAMLFactory.builder()
                   .enable(YAMLWriteFeature.MINIMIZE_QUOTES)
-                  .disable(YAMLWriteFeature.SPLIT_LINES)
-                  .enable(YAMLWriteFeature.ALLOW_LONG_KEYS)
+                  .dumperOptions(SETTINGS)
                   .stringQuotingChecker(new Quoting())
                   .build())
           .build()

@@ -13,12 +13,14 @@ import dev.slicewright.topology.TpuTopology;
 import io.fabric8.kubernetes.api.model.Taint;
 import java.util.ArrayList;
 import java.util.Collections;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
@@ -157,7 +159,7 @@ final class NodeDomain implements Domain {
         if (shared == null) {
           shared =
               new TreeSet<>(
-                  java.util.Comparator.comparing(NodeFacts.KeepOff::key)
+                  Comparator.comparing(NodeFacts.KeepOff::key)
                       .thenComparing(NodeFacts.KeepOff::value)
                       .thenComparing(NodeFacts.KeepOff::effect));
           shared.addAll(own);
@@ -249,47 +251,56 @@ final class NodeDomain implements Domain {
 
     /** The state that the nodes of a partition give it; the worst where they disagree. */
     private Health state(PartitionRow.Span span) {
-      String given = null;
-      String by = "";
+      Map<String, List<String>> given = new TreeMap<>(NodeHealth.WORSE.reversed());
       for (int host = span.first(); host < span.first() + span.hosts(); host++) {
         NodeFacts node = hosts[host];
         String text = node == null ? null : node.status().states().get(span.shape());
-        if (node == null || text == null) {
-          continue;
-        }
-        if (given != null && !given.equals(text)) {
-          problems.add(
-              new Problem(
-                  NodeFacts.path(node.name(), label(span)),
-                  "expected one state of partition "
-                      + span.id()
-                      + ", but node "
-                      + by
-                      + " says "
-                      + given
-                      + " and this one "
-                      + text
-                      + "; the worse is taken"));
-        }
-        if (given == null || NodeHealth.WORSE.compare(text, given) > 0) {
-          given = text;
-          by = node.name();
+        if (node != null && text != null) {
+          given.computeIfAbsent(text, k -> new ArrayList<>()).add(node.name());
         }
       }
-      if (given == null) {
+      if (given.isEmpty()) {
         return Health.HEALTHY;
       }
-      if (!NodeHealth.isKnown(given)) {
-        problems.add(
-            new Problem(
-                NodeFacts.path(by, label(span)),
-                "expected HEALTHY, DEGRADED or UNHEALTHY, but was "
-                    + given
-                    + "; partition "
-                    + span.id()
-                    + " is not used"));
+      if (given.size() > 1) {
+        addContradiction(span, given);
       }
-      return NodeHealth.of(given);
+      given.forEach(
+          (state, nodes) -> {
+            if (!NodeHealth.isKnown(state)) {
+              problems.add(
+                  new Problem(
+                      NodeFacts.path(nodes.get(0), label(span)),
+                      "expected HEALTHY, DEGRADED or UNHEALTHY, but was "
+                          + state
+                          + "; partition "
+                          + span.id()
+                          + " is not used"));
+            }
+          });
+      return NodeHealth.of(given.keySet().iterator().next());
+    }
+
+    /** One problem for a partition, of the node that is most alone. */
+    private void addContradiction(PartitionRow.Span span, Map<String, List<String>> given) {
+      List<String> odd =
+          Collections.min(given.values(), Comparator.comparingInt(List::size));
+      List<String> all = new ArrayList<>();
+      given.forEach(
+          (state, nodes) ->
+              all.add(
+                  state
+                      + " on "
+                      + nodes.get(0)
+                      + (nodes.size() == 1 ? "" : " and " + (nodes.size() - 1) + " more")));
+      problems.add(
+          new Problem(
+              NodeFacts.path(odd.get(0), label(span)),
+              "expected one state of partition "
+                  + span.id()
+                  + " on all its nodes, but was "
+                  + String.join(", ", all)
+                  + "; the worst is taken"));
     }
 
     private String label(PartitionRow.Span span) {

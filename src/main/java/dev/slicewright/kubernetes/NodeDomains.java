@@ -26,6 +26,7 @@ final class NodeDomains implements Domains {
   private final TreeMap<String, DomainLayout> layouts; // empty ones included
   private final TreeMap<String, NodeDomain> domains;
   private final List<NodeDomain> partitioned;
+  private final List<NodeFacts> faulty; // nodes that have problems of their own
   private final List<Problem> groupProblems;
   private final List<LeftOut> groupLeftOut;
 
@@ -33,9 +34,11 @@ final class NodeDomains implements Domains {
       Map<String, NodeFacts> nodes,
       TreeMap<String, DomainLayout> layouts,
       TreeMap<String, NodeDomain> domains,
+      List<NodeFacts> faulty,
       List<Problem> groupProblems,
       List<LeftOut> groupLeftOut) {
     this.nodes = nodes;
+    this.faulty = faulty;
     this.layouts = layouts;
     this.domains = domains;
     this.groupProblems = groupProblems;
@@ -47,7 +50,8 @@ final class NodeDomains implements Domains {
   }
 
   static NodeDomains none() {
-    return new NodeDomains(Map.of(), new TreeMap<>(), new TreeMap<>(), List.of(), List.of());
+    return new NodeDomains(
+        Map.of(), new TreeMap<>(), new TreeMap<>(), List.of(), List.of(), List.of());
   }
 
   /**
@@ -77,7 +81,16 @@ final class NodeDomains implements Domains {
               }
             });
     return new NodeDomains(
-        newNodes, newLayouts, newDomains, groups.problems(), groups.leftOut());
+        newNodes,
+        newLayouts,
+        newDomains,
+        faulty(newNodes),
+        groups.problems(),
+        groups.leftOut());
+  }
+
+  private static List<NodeFacts> faulty(Map<String, NodeFacts> nodes) {
+    return nodes.values().stream().filter(node -> !node.problems().isEmpty()).toList();
   }
 
   /**
@@ -89,6 +102,7 @@ final class NodeDomains implements Domains {
    */
   NodeDomains update(Map<String, NodeFacts> newNodes, Collection<String> touched) {
     Set<String> ids = new HashSet<>();
+    boolean faults = false;
     for (String name : touched) {
       NodeFacts before = nodes.get(name);
       NodeFacts after = newNodes.get(name);
@@ -99,20 +113,29 @@ final class NodeDomains implements Domains {
       if (place != null) {
         ids.add(place.domain());
       }
+      faults |= hasProblems(before) || hasProblems(after);
     }
     TreeMap<String, NodeDomain> newDomains = new TreeMap<>(domains);
     for (String id : ids) {
       newDomains.computeIfPresent(id, (k, before) -> new NodeDomain(before.layout(), newNodes));
     }
-    return new NodeDomains(newNodes, layouts, newDomains, groupProblems, groupLeftOut);
+    return new NodeDomains(
+        newNodes,
+        layouts,
+        newDomains,
+        faults ? faulty(newNodes) : faulty,
+        groupProblems,
+        groupLeftOut);
+  }
+
+  private static boolean hasProblems(@Nullable NodeFacts node) {
+    return node != null && !node.problems().isEmpty();
   }
 
   /** Everything wrong with nodes, in no particular order. */
   List<Problem> problems() {
     List<Problem> all = new ArrayList<>(groupProblems);
-    for (NodeFacts node : nodes.values()) {
-      all.addAll(node.problems());
-    }
+    faulty.forEach(node -> all.addAll(node.problems()));
     layouts.values().forEach(layout -> all.addAll(layout.problems()));
     domains.values().forEach(domain -> all.addAll(domain.problems()));
     return all;
@@ -121,8 +144,8 @@ final class NodeDomains implements Domains {
   /** The TPU nodes that are in no pod, in no particular order. */
   List<LeftOut> leftOut() {
     List<LeftOut> all = new ArrayList<>(groupLeftOut);
-    for (NodeFacts node : nodes.values()) {
-      if (node.layout() == null && !node.problems().isEmpty()) {
+    for (NodeFacts node : faulty) {
+      if (node.layout() == null) {
         all.add(new LeftOut(node.ref(), node.problems().get(0).message()));
       }
     }

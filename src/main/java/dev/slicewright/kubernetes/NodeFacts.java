@@ -305,7 +305,8 @@ record NodeFacts(
     // -------------------------------------------------------------- layout
 
     private @Nullable Layout layout(AcceleratorType type, int counted) {
-      int chips = counted > 0 ? counted : (int) type.hostTile().chips();
+      Shape topology = topology(type);
+      int chips = counted > 0 ? counted : usualChips(type, topology);
       if (HostTiles.of(type, chips).isEmpty()) {
         problem(
             ".status.allocatable[" + TpuLabels.TPU + "]",
@@ -318,7 +319,6 @@ record NodeFacts(
                 + "; the node is left out");
         return null;
       }
-      Shape topology = topology(type);
       if (topology == null && labels.containsKey(TpuLabels.TOPOLOGY) && !isTaken()) {
         return null;
       }
@@ -370,6 +370,12 @@ record NodeFacts(
       tags = tags.stream().filter(tag -> tag.shape().chips() >= host).toList();
       return new Layout(
           type, chips, reader.once(domain), dynamic, topology, tags, otherLabels(dynamic));
+    }
+
+    /** The chips of a node that does not say: the accelerator's usual, unless its pool has fewer. */
+    private static int usualChips(AcceleratorType type, @Nullable Shape topology) {
+      int usual = (int) type.hostTile().chips();
+      return topology == null ? usual : (int) Math.min(usual, topology.chips());
     }
 
     private boolean isTaken() {

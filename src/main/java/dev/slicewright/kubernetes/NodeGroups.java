@@ -12,6 +12,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.function.Function;
@@ -93,7 +94,11 @@ final class NodeGroups {
   }
 
   private void leave(NodeFacts node, String field, String message) {
-    problems.add(new Problem(node.ref().path() + field, message));
+    Problem problem = new Problem(node.ref().path() + field, message);
+    // What is wrong with a field by itself has been said.
+    if (node.problems().stream().noneMatch(said -> said.path().equals(problem.path()))) {
+      problems.add(problem);
+    }
     leave(node, message);
   }
 
@@ -118,7 +123,7 @@ final class NodeGroups {
         agreeing(
             domain,
             alike,
-            node -> java.util.Optional.ofNullable(layout(node).topology()),
+            node -> Optional.ofNullable(layout(node).topology()),
             shape -> shape.map(Shape::toString).orElse("no topology"),
             ".metadata.labels[" + TpuLabels.TOPOLOGY + "]");
     return agreeing(
@@ -156,7 +161,7 @@ final class NodeGroups {
                           : text.apply(right) + " as most nodes of " + domain + " have")
                       + ", but was "
                       + text.apply(value)
-                      + "; mend the label, or put the node into a pool of its own");
+                      + "; mend it, or put the node into a pool of its own");
             }
           }
         });
@@ -373,7 +378,7 @@ final class NodeGroups {
                   "expected partition "
                       + key.id()
                       + " ("
-                      + key.shape()
+                      + SliceManifest.platformForm(key.shape())
                       + ") to lie in one larger partition or block, but its nodes name "
                       + String.join(" and ", byParent.keySet())
                       + (right == null ? "" : ", most of them " + right)

@@ -98,7 +98,7 @@ final class PartitionRow {
               "expected "
                   + most
                   + " partitions of "
-                  + below
+                  + SliceManifest.platformForm(below)
                   + " in "
                   + describe(shape, id)
                   + ", but the nodes name "
@@ -110,7 +110,7 @@ final class PartitionRow {
       fill(below, part.getKey(), level + 1, part.getValue());
     }
     for (int i = inside.size(); i < most; i++) {
-      fill(below, id + "/" + below + "." + i, level + 1, List.of());
+      fill(below, id + "/" + SliceManifest.platformForm(below) + "." + i, level + 1, List.of());
     }
   }
 
@@ -147,6 +147,6 @@ final class PartitionRow {
   }
 
   private static String describe(Shape shape, String id) {
-    return "partition " + id + " (" + shape + ")";
+    return "partition " + id + " (" + SliceManifest.platformForm(shape) + ")";
   }
 }

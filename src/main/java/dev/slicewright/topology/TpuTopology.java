@@ -1322,7 +1322,9 @@ public final class TpuTopology {
 
   /**
    * The default twist of a shape: on optical pods, shapes k x k x 2k and k x 2k x 2k of whole cubes
-   * may be twisted (Cloud TPU documentation, "TPU v4").
+   * may be twisted (Cloud TPU documentation, "TPU v4"). So may a wired pod of an accelerator that
+   * has cubes, if it is one partition and wraps on all axes: a slice that the switches have joined
+   * once and for all, as static node pools are.
    *
    * <p>Which shift is used is not published by Google. The default, taken from a third-party
    * re-implementation (github.com/ayaka14732/tpu-topology-visualizer), lets the wraps of the other
@@ -1333,7 +1335,7 @@ public final class TpuTopology {
    * @return the twist in the shape's own order of axes, or empty if it cannot be twisted
    */
   public Optional<Twist> twist(Shape shape) {
-    if (!isWholeCubes(shape) || !isLegal(shape)) {
+    if (!(isWholeCubes(shape) || isJoinedCubes(shape)) || !isLegal(shape)) {
       return Optional.empty();
     }
     Shape s = shape.sorted();
@@ -1356,6 +1358,19 @@ public final class TpuTopology {
             longest == Axis.X ? none : shift,
             longest == Axis.Y ? none : shift,
             longest == Axis.Z ? none : shift));
+  }
+
+  /** Whether a slice of a shape is this wired pod, whole cubes that wrap on all axes. */
+  private boolean isJoinedCubes(Shape shape) {
+    return slicing instanceof Slicing.NestedPartitions
+        && accelerator.cubeEdge() == EDGE
+        && shape.sorted().equals(dims.sorted())
+        && dims.x() % EDGE == 0
+        && dims.y() % EDGE == 0
+        && dims.z() % EDGE == 0
+        && wraps[0]
+        && wraps[1]
+        && wraps[2];
   }
 
   // ---------------------------------------------------------------- footprints
@@ -1874,7 +1889,8 @@ public final class TpuTopology {
   /**
    * The interconnect of a slice in its own frame. On optical pods slices of whole cubes wrap on all
    * axes and smaller ones on none; on wired pods an axis wraps where the slice spans the whole of a
-   * wrapping axis of the pod.
+   * wrapping axis of the pod. Where coordinates are not known, only of a slice that is the whole
+   * pod, or as long as a full pod whose axes are alike, is it known which axes it spans.
    *
    * @param shape the slice's shape
    * @param footprint a footprint that {@link #whyNot} accepts
@@ -1885,17 +1901,26 @@ public final class TpuTopology {
     if (footprint instanceof Footprint.Cubes) {
       return new LogicalTopology(shape, true, true, true, twist, EDGE);
     }
-    Orientation orientation = orientation(shape, footprint);
+    boolean whole = !coordinatesKnown && isWholePod(shape, footprint);
+    Orientation orientation =
+        whole ? Orientation.between(shape, dims) : orientation(shape, footprint);
     boolean[] w = new boolean[3];
     // Without coordinates only the extents tell: enough on a full pod whose axes are alike.
-    boolean placed = coordinatesKnown ? isBox(footprint) : isFullSquare();
+    boolean placed = coordinatesKnown ? isBox(footprint) : whole || isFullSquare();
     if (!isOptical() && placed) {
       for (Axis axis : AXES) {
         Axis pod = orientation.podAxis(axis);
         w[axis.ordinal()] = wraps(pod) && shape.get(axis) == dims.get(pod);
       }
     }
-    return new LogicalTopology(shape, w[0], w[1], w[2], twist, 0);
+    return new LogicalTopology(
+        shape, w[0], w[1], w[2], twist, whole && isJoinedCubes(shape) ? EDGE : 0);
+  }
+
+  private boolean isWholePod(Shape shape, Footprint footprint) {
+    return footprint instanceof Footprint.Partition partition
+        && Objects.requireNonNull(forest, "forest").cellCount(partition.id()) == cellCount()
+        && shape.sorted().equals(dims.sorted());
   }
 
   private boolean isBox(Footprint footprint) {
