@@ -203,11 +203,12 @@ final class PodSets {
   }
 
   private static String name(Generic named) {
-    Generic name = named.get("name");
-    if (name.text().orElse("").isEmpty()) {
-      name.problem("a name", "name it");
+    Generic field = named.get("name");
+    String name = field.text().orElse("");
+    if (name.isEmpty() && (!field.isPresent() || field.raw() instanceof String)) {
+      field.problem("a name", "name it");
     }
-    return name.text().orElse("");
+    return name;
   }
 
   private void addJob(
@@ -303,12 +304,12 @@ final class PodSets {
     return new PodTemplate(template.get("spec"), annotations);
   }
 
-  /** A number of pods or groups: 1 where none is given; a problem, and 0, where it is none. */
+  /** A number of pods or groups: 1 where none is given, and, with a problem, where it is none. */
   private static int count(Generic field) {
-    long count = field.whole().orElse(field.isPresent() ? 0 : 1);
+    long count = field.whole().orElse(1);
     if (count < 0 || count > Integer.MAX_VALUE) {
       field.problem("0 to 2147483647", "write how many there are");
-      return 0;
+      return 1;
     }
     return (int) count;
   }

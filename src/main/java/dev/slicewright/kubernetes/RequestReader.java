@@ -35,6 +35,7 @@ final class RequestReader {
   /** What came out: the request's builder without name, priority and tenant, and the layout. */
   record Result(SliceRequest.Builder request, Workload.Layout layout, List<String> notes) {}
 
+  private static final int MAX_PODS = 1_000_000; // beyond any cluster
   private static final int CUBE_CHIPS = 64;
   private static final Shape CUBE = Shape.of(4, 4, 4);
 
@@ -57,7 +58,10 @@ final class RequestReader {
     this.mild = mild;
     this.found = found;
     this.before = count();
-    this.workers = ask.podSets().stream().filter(p -> p.chips().chips() > 0).toList();
+    this.workers =
+        ask.podSets().stream()
+            .filter(p -> p.chips().chips() > 0 || !p.chips().isSound())
+            .toList();
   }
 
   private int count() {
@@ -75,13 +79,14 @@ final class RequestReader {
    * @return the request, or empty with problems
    */
   Optional<Result> read(String id) {
-    if (workers.isEmpty() || !ask.podSets().stream().allMatch(p -> p.chips().isSound())) {
-      return Optional.empty(); // of no chips, or of unsound ones that have been named
+    if (workers.isEmpty()) {
+      return Optional.empty();
     }
+    boolean counted = workers.stream().allMatch(p -> p.chips().isSound());
     PodSet first = workers.get(0);
     long chips = first.chips().chips();
     for (PodSet other : workers) {
-      if (other.chips().chips() != chips) {
+      if (counted && other.chips().chips() != chips) {
         other
             .chips()
             .where()
@@ -100,11 +105,8 @@ final class RequestReader {
       conditions.add(read);
     }
     List<AcceleratorType> named = namedAccelerators(conditions);
-    if (!isSound() || named == null) {
-      return Optional.empty();
-    }
     Wanted wanted = wanted(agreed(conditions, TpuLabels.TOPOLOGY));
-    if (wanted == null || !isSound()) {
+    if (named == null || wanted == null) {
       return Optional.empty();
     }
     List<AcceleratorType> types = named.isEmpty() ? context.accelerators() : named;
@@ -129,6 +131,9 @@ final class RequestReader {
             poolTopology,
             chips,
             kind == WorkKind.LEADER_WORKER_SET);
+    if (!counted) {
+      return Optional.empty(); // as the fields of the chips have been told
+    }
     checkHost(legality.types(), chips);
     if (kind == WorkKind.LEADER_WORKER_SET && shape.chips() > CUBE_CHIPS) {
       checkGroupOfCubes(slot, conditions.get(0), wanted);
@@ -240,7 +245,7 @@ final class RequestReader {
     for (PodSet worker : workers) {
       Generic field = worker.template().annotation(TpuLabels.SLICE_TOPOLOGY);
       String text = field.text().orElse("");
-      Shape shape = field.isPresent() ? parse(field, text) : null;
+      Shape shape = text.isEmpty() ? null : parse(field, text);
       if (shape != null && wanted == null) {
         wanted = new Wanted(field, text, shape, selected);
       } else if (shape != null && !wanted.shape.sorted().equals(shape.sorted())) {
@@ -248,7 +253,7 @@ final class RequestReader {
             wanted.shape + ", as the other pods of its slices want", "one slice has one shape");
       }
     }
-    if (wanted != null || !isSound()) {
+    if (wanted != null || isAnnotated()) {
       return wanted;
     }
     if (selector != null) {
@@ -274,6 +279,11 @@ final class RequestReader {
                 + TpuLabels.TOPOLOGY
                 + " (pods with chips need either)");
     return null;
+  }
+
+  private boolean isAnnotated() {
+    return workers.stream()
+        .anyMatch(p -> p.template().annotation(TpuLabels.SLICE_TOPOLOGY).isPresent());
   }
 
   private static @Nullable Shape parse(Generic field, String text) {
@@ -395,12 +405,12 @@ final class RequestReader {
     List<Workload.Member> members = new ArrayList<>();
     for (PodSet podSet : ask.podSets()) {
       long pods = groups == podSet.groups() ? podSet.pods() : (long) podSet.groups() * podSet.pods();
-      if (pods * groups > Integer.MAX_VALUE) {
-        podSet.count().problem("2147483647 pods or fewer altogether", "split the work");
-        return Optional.empty();
-      }
       if (podSet.chips().chips() > 0) {
         perGroup += pods;
+      }
+      if (Math.max(pods, perGroup) > MAX_PODS / groups) {
+        podSet.count().problem(MAX_PODS + " pods or fewer altogether", "split the work");
+        return Optional.empty();
       }
       members.add(new Workload.Member(podSet.name(), (int) pods, (int) podSet.chips().chips()));
     }

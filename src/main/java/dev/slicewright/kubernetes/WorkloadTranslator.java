@@ -7,7 +7,6 @@ import dev.slicewright.kubernetes.PodSets.Ask;
 import dev.slicewright.kubernetes.PodSets.PodSet;
 import io.fabric8.kubernetes.api.model.HasMetadata;
 import io.fabric8.kubernetes.api.model.ObjectMeta;
-import io.fabric8.kubernetes.api.model.Pod;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
@@ -143,8 +142,8 @@ final class WorkloadTranslator {
     if (claim.own()) {
       return true;
     }
-    if (pod instanceof Pod typed && typed.getSpec() != null && typed.getSpec().getNodeName() == null
-        && !new PodSets(pod, new Problems()).isOver()) {
+    PodSets read = new PodSets(pod, new Problems());
+    if (!read.root().get("spec", "nodeName").isPresent() && !read.isOver()) {
       leftOut.add(
           new LeftOut(
               ref,

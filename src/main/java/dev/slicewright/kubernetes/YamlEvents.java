@@ -71,14 +71,23 @@ final class YamlEvents implements ManifestEvents {
     } catch (TextPart.Exhausted e) {
       throw fault("one scalar or comment has more than " + maxTokenLength + " characters");
     } catch (MarkedYamlEngineException e) {
-      String context = e.getContext() == null ? "" : e.getContext() + ", ";
-      String message = "not readable as YAML: " + context + e.getProblem();
+      String message = "not readable as YAML: " + context(e) + e.getProblem();
       Optional<Mark> mark = e.getProblemMark();
       throw mark.isPresent() ? fault(mark.get(), message) : fault(message);
     } catch (RuntimeException e) {
       // The parser has more ways to fail than it declares, such as a code point out of range.
       throw fault("not readable as YAML: " + e.getMessage());
     }
+  }
+
+  /** What the parser was at, and where that began. */
+  private String context(MarkedYamlEngineException e) {
+    if (e.getContext() == null || e.getContext().isBlank()) {
+      return "";
+    }
+    String begun =
+        e.getContextMark().map(mark -> " of line " + (firstLine + mark.getLine())).orElse("");
+    return e.getContext() + begun + ", ";
   }
 
   private static @Nullable Kind kindOf(Event event) {
