@@ -45,20 +45,13 @@ final class ManifestSession {
   }
 
   private void read(ManifestText.Part part) {
-    ManifestFault illegal = part.illegal();
-    if (illegal != null) {
-      ManifestReading nothing = new ManifestReading();
-      nothing.fault = illegal;
-      keep(nothing);
-    } else if (!part.hasContent()) {
+    JsonPlace start = JsonPlace.startOf(part, text);
+    if (!part.hasContent() && part.isDecoded()) {
       all.documents += part.isExplicit() ? 1 : 0;
+    } else if (start.isAtOpening() && part.isDecoded()) {
+      json(part, start);
     } else {
-      JsonPlace start = JsonPlace.startOf(part, text);
-      if (start.isAtOpening()) {
-        json(part, start);
-      } else {
-        keep(yaml(part));
-      }
+      keep(yaml(part));
     }
   }
 
@@ -78,6 +71,11 @@ final class ManifestSession {
   }
 
   private ManifestReading yaml(ManifestText.Part part) {
+    if (part.illegal() != null) {
+      ManifestReading nothing = new ManifestReading();
+      nothing.fault = part.illegal();
+      return nothing;
+    }
     return ManifestDocuments.read(
         limits,
         all,

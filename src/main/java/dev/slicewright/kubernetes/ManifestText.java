@@ -33,6 +33,9 @@ final class ManifestText {
   /** Whether a line of {@code %} is a directive: at the start and after {@code ...}. */
   private boolean directivesMayFollow = true;
 
+  private @Nullable ManifestFault illegal;
+  private boolean isDecoded = true;
+
   ManifestText(String text) {
     this.text = text;
   }
@@ -45,7 +48,8 @@ final class ManifestText {
    * @param line of the start, counted from 1
    * @param isExplicit whether it begins with {@code ---}, directives apart
    * @param hasContent whether it has more than blanks and comments
-   * @param illegal what it may not have, or null
+   * @param illegal the first character that YAML does not allow, or null
+   * @param isDecoded whether all of its bytes were of the encoding
    */
   record Part(
       int start,
@@ -53,11 +57,12 @@ final class ManifestText {
       int line,
       boolean isExplicit,
       boolean hasContent,
-      @Nullable ManifestFault illegal) {}
+      @Nullable ManifestFault illegal,
+      boolean isDecoded) {}
 
   /**
    * Decodes bytes: by their byte order mark, else as UTF-8. Bytes that are none of the encoding
-   * become characters that {@link #next} complains about.
+   * become a character that no text has.
    */
   static String decode(byte[] bytes) {
     Charset charset = StandardCharsets.UTF_8;
@@ -129,7 +134,8 @@ final class ManifestText {
     boolean directive = false;
     boolean content = false;
     boolean over = false;
-    ManifestFault illegal = null;
+    illegal = null;
+    isDecoded = true;
     while (at < text.length() && !over) {
       if (isMarker('-')) {
         boolean closesDirectives = directive && !explicit && !content;
@@ -149,11 +155,10 @@ final class ManifestText {
         content = true;
         directivesMayFollow = false;
       }
-      ManifestFault found = finishLine();
-      illegal = illegal == null ? found : illegal;
+      finishLine();
     }
     directivesMayFollow |= over;
-    return new Part(start, at, startLine, explicit, content || directive, illegal);
+    return new Part(start, at, startLine, explicit, content || directive, illegal, isDecoded);
   }
 
   private boolean isMarker(char c) {
@@ -182,13 +187,8 @@ final class ManifestText {
     return true;
   }
 
-  /**
-   * Goes to the next line.
-   *
-   * @return the first character in this one that no text may have, or null
-   */
-  private @Nullable ManifestFault finishLine() {
-    ManifestFault illegal = null;
+  /** Goes to the next line and looks at every character of this one. */
+  private void finishLine() {
     while (at < text.length()) {
       char c = text.charAt(at++);
       if (c == '\n' || c == '\r') {
@@ -206,11 +206,14 @@ final class ManifestText {
           && at < text.length()
           && Character.isLowSurrogate(text.charAt(at))) {
         at++;
-      } else if (illegal == null && !isPrintable(c)) {
-        illegal = new ManifestFault(line, at - lineStart, at - 1, complaint(c));
+      } else if (!isPrintable(c)) {
+        isDecoded &= c != MALFORMED;
+        illegal =
+            illegal == null
+                ? new ManifestFault(line, at - lineStart, at - 1, complaint(c))
+                : illegal;
       }
     }
-    return illegal;
   }
 
   /** YAML's rule for characters other than ASCII's, line breaks and pairs of surrogates. */

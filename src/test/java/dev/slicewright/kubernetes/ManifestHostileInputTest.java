@@ -152,9 +152,9 @@ class ManifestHostileInputTest {
         arguments("JSON string", "{\"a\": \"" + "x".repeat(size) + "\"}"),
         arguments("JSON key", "{\"" + "x".repeat(size) + "\": 1}"),
         arguments("JSON digits", "{\"a\": " + "1".repeat(size) + "}"),
-        arguments("an object of many fields", HEAD + "spec: [" + "a,".repeat(size / 2) + "]"),
+        arguments("an object of many fields", HEAD + "spec: [" + "a,".repeat(size / 3) + "]"),
         arguments("an object of many empty fields", HEAD + "spec: {" + "[],".repeat(size / 4)),
-        arguments("text without an end", "{\"a\": [" + "1,".repeat(size / 2)));
+        arguments("text without an end", "{\"a\": [" + "1,".repeat(size / 3)));
   }
 
   @ParameterizedTest(name = "{0}")

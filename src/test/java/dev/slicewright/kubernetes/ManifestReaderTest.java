@@ -651,6 +651,16 @@ class ManifestReaderTest {
     assertThat(read.problems()).singleElement().asString().contains("NUL").contains("UTF-16");
   }
 
+  @Test
+  void jsonMayHaveCharactersThatYamlMayNot() {
+    String text = jsonNode("a\u007F\u0080");
+
+    assertThat(names(read(text))).containsExactly("Node/a\u007F\u0080");
+    assertThat(paths(read(text.replace("\u007F", "\u0007")))).containsExactly("document[0]");
+    assertThat(paths(read(text.replace("\u007F", "\uFFFF")))).containsExactly("document[0]");
+    assertThat(paths(read(node("\u007F")))).containsExactly("document[0]");
+  }
+
   // ---------------------------------------------------------------- sources and limits
 
   @Test
