@@ -186,7 +186,7 @@ class LiveClusterTest {
     List<Event> events = events("train");
     assertThat(events).hasSize(1);
     assertThat(events.get(0).getType()).isEqualTo("Normal");
-    assertThat(events.get(0).getMessage()).contains("1 of 2 cubes");
+    assertThat(events.get(0).getMessage()).contains("1 of 2 is free in block/blk-a");
   }
 
   @Test
@@ -455,9 +455,11 @@ class LiveClusterTest {
     List<SchedulerLoop> loops = List.of(loop, new SchedulerLoop(gke.connect(), clock));
     List<String> nodes = gke.nodes().stream().map(node -> node.getMetadata().getName()).toList();
     Set<String> failed = new TreeSet<>();
+    List<String> trace = new ArrayList<>();
     for (int i = 0; i < events; i++) {
       Map<String, Long> sound = soundJobs();
       String disturbed = null; // by us
+      trace.add("event " + i);
       switch (random.nextInt(12)) {
         case 0, 1 -> {
           String shape = pick(random, List.copyOf(SHAPES.keySet()));
@@ -469,6 +471,7 @@ class LiveClusterTest {
             disturbed = slice(node);
             gke.failNode(node);
             failed.add(node);
+            trace.add(node + " fails");
           }
         }
         case 3 -> {
@@ -476,12 +479,14 @@ class LiveClusterTest {
             String node = pick(random, List.copyOf(failed));
             gke.healNode(node);
             failed.remove(node);
+            trace.add(node + " is healed");
           }
         }
         case 4 -> {
           if (!sound.isEmpty()) {
             disturbed = pick(random, List.copyOf(sound.keySet()));
             gke.finish("team-a", disturbed);
+            trace.add(disturbed + " is done");
           }
         }
         case 5 -> {
@@ -489,19 +494,25 @@ class LiveClusterTest {
           if (!slices.isEmpty() && random.nextInt(3) == 0) {
             disturbed = pick(random, slices).getMetadata().getName();
             client.genericKubernetesResources(FakeGke.SLICE).withName(disturbed).delete();
+            trace.add(disturbed + " is deleted");
           }
         }
-        case 6 -> loops.get(0).resync();
-        case 7 -> loops.get(1).resync();
-        case 8 -> loops.get(0).round();
-        case 9 -> loops.get(1).round();
+        case 6, 7 -> {
+          int leader = random.nextInt(2);
+          loops.get(leader).resync();
+          trace.add("leader " + leader + " reads all");
+        }
+        case 8, 9 -> {
+          int leader = random.nextInt(2);
+          trace.add("leader " + leader + ": " + loops.get(leader).round());
+        }
         default -> {
           sound.keySet().retainAll(onSoundSlices()); // those that fail now were doomed before
-          gke.tick();
+          trace.add("platform: " + gke.tick());
         }
       }
       if (disturbed == null) {
-        assertThat(soundJobs()).as("event %d", i).containsAllEntriesOf(sound);
+        assertThat(soundJobs()).as("%s", trace).containsAllEntriesOf(sound);
       }
     }
     failed.forEach(gke::healNode);
