@@ -96,7 +96,8 @@ final class KueueAdmission {
         order.put(place.node(host), values(place, host, levels));
       }
       for (PodNode pod : PodNodes.of(place, Optional.of(workload))) {
-        pods.computeIfAbsent(pod.podSet(), set -> new TreeMap<>()).merge(pod.node(), 1, Integer::sum);
+        pods.computeIfAbsent(pod.podSet(), set -> new TreeMap<>())
+            .merge(pod.node(), 1, Integer::sum);
       }
     }
     Map<String, TopologyAssignment> assignments = new LinkedHashMap<>();

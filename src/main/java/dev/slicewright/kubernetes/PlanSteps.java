@@ -74,9 +74,7 @@ final class PlanSteps {
       Set<Integer> last =
           step.kind().vacates()
               ? vacate(step, workload, after)
-              : step.kind().takes()
-                  ? take(step, workload, after)
-                  : goOn(workload, after);
+              : step.kind().takes() ? take(step, workload, after) : goOn(workload, after);
       done.put(step.number(), last);
     }
     finishBindings();
@@ -288,8 +286,7 @@ final class PlanSteps {
       Collection<PlacedSlice> at = now(sibling.request().id()).values();
       if (!at.isEmpty()) {
         changes.add(
-            new WorkloadPatches.Change(
-                sibling, new TemplateBinding(sibling, List.copyOf(at))));
+            new WorkloadPatches.Change(sibling, new TemplateBinding(sibling, List.copyOf(at))));
       }
     }
     return changes;
@@ -360,8 +357,7 @@ final class PlanSteps {
 
   private Set<Integer> next(
       Set<Integer> after, Kind kind, Workload workload, @Nullable WorkloadPatch patch) {
-    return Set.of(
-        add(after, kind, workload.object(), workload.request().id(), null, patch));
+    return Set.of(add(after, kind, workload.object(), workload.request().id(), null, patch));
   }
 
   private int add(

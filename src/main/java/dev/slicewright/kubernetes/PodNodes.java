@@ -92,11 +92,7 @@ final class PodNodes {
         (host, devices) ->
             result.add(
                 new DeviceAllocation(
-                    place.id().request(),
-                    place.id().index(),
-                    driver,
-                    place.node(host),
-                    devices)));
+                    place.id().request(), place.id().index(), driver, place.node(host), devices)));
     return result;
   }
 }

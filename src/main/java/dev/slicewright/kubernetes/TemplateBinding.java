@@ -86,7 +86,9 @@ final class TemplateBinding {
     }
   }
 
-  /** The label of which each job or group has one value of its own, where slices share a template. */
+  /**
+   * The label of which each job or group has one value of its own, where slices share a template.
+   */
   Optional<String> exclusiveTopology() {
     return exclusive && values.size() > 1 ? Optional.of(key) : Optional.empty();
   }
@@ -143,7 +145,7 @@ final class TemplateBinding {
       return;
     }
     Map<String, @Nullable Object> spec = map(template, "spec");
-    for (String label : binding.split(",")) {
+    for (String label : binding.split(",", -1)) {
       if (spec.get("nodeSelector") instanceof Map<?, ?> selector) {
         selector.remove(label);
       }
@@ -151,8 +153,7 @@ final class TemplateBinding {
       removeAffinity(spec, label);
     }
     removeIfEmpty(spec, "nodeSelector");
-    for (String own :
-        List.of(TpuLabels.OWN_BINDING, TpuLabels.OWN_REQUEST, TpuLabels.OWN_EPOCH)) {
+    for (String own : List.of(TpuLabels.OWN_BINDING, TpuLabels.OWN_REQUEST, TpuLabels.OWN_EPOCH)) {
       notes.remove(own);
     }
   }

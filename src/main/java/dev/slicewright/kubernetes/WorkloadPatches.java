@@ -15,11 +15,11 @@ import tools.jackson.databind.json.JsonMapper;
  * The patches of objects whose pods are to go to their slices, or no longer. Immutable, safe to
  * share.
  *
- * <p>Which fields may change: of a suspended Job's template labels, annotations, node selector, node
- * affinity and tolerations (KEP-2926); of a suspended JobSet's the same but for affinity, and
- * nothing of its job templates (JobSet's webhook); of a gated pod node selectors and expressions
- * of affinity may be added (KEP-3838); of any pod annotations, and tolerations may be added. A
- * Kueue Workload has no pods of its own.
+ * <p>Which fields may change: of a suspended Job's template labels, annotations, node selector,
+ * node affinity and tolerations (KEP-2926); of a suspended JobSet's the same but for affinity, and
+ * nothing of its job templates (JobSet's webhook); of a gated pod node selectors and expressions of
+ * affinity may be added (KEP-3838); of any pod annotations, and tolerations may be added. A Kueue
+ * Workload has no pods of its own.
  */
 final class WorkloadPatches {
 
@@ -141,8 +141,7 @@ final class WorkloadPatches {
     return Requires.NOTHING;
   }
 
-  private static Requires pod(
-      Map<String, @Nullable Object> pod, Change change, boolean running) {
+  private static Requires pod(Map<String, @Nullable Object> pod, Change change, boolean running) {
     TemplateBinding binding = change.binding();
     Map<String, @Nullable Object> spec = TemplateBinding.map(pod, "spec");
     boolean gated = spec.get("schedulingGates") instanceof List<?> gates && !gates.isEmpty();

@@ -29,8 +29,7 @@ class WorkloadPatchTest {
   }
 
   private static Map<String, Object> affinity(Object... terms) {
-    return tree(
-        "nodeAffinity", tree(NODE_TERMS, tree("nodeSelectorTerms", List.of(terms))));
+    return tree("nodeAffinity", tree(NODE_TERMS, tree("nodeSelectorTerms", List.of(terms))));
   }
 
   private static Map<String, Object> expression(String key, String operator, String... values) {
@@ -40,8 +39,7 @@ class WorkloadPatchTest {
   /** A workload like another, its object changed. */
   private static Workload with(Workload workload, Map<String, Object> patch) {
     HasMetadata object =
-        WorkloadPatches.resource(
-            MergePatch.apply(WorkloadPatches.tree(workload.source()), patch));
+        WorkloadPatches.resource(MergePatch.apply(WorkloadPatches.tree(workload.source()), patch));
     return new Workload(
         workload.object(), workload.podSet(), workload.request(), workload.members(), object);
   }
@@ -136,8 +134,7 @@ class WorkloadPatchTest {
                 "tpu7x",
                 "cloud.google.com/gke-tpu-topology",
                 "4x4x8"));
-    assertThat(
-            at(pods, "spec", "affinity", "nodeAffinity", NODE_TERMS, "nodeSelectorTerms"))
+    assertThat(at(pods, "spec", "affinity", "nodeAffinity", NODE_TERMS, "nodeSelectorTerms"))
         .isEqualTo(
             List.of(
                 tree(
@@ -248,8 +245,7 @@ class WorkloadPatchTest {
                 "nodeSelector",
                 tree("disk", "ssd", "cloud.google.com/gke-tpu-accelerator", "tpu7x"),
                 "affinity",
-                affinity(
-                    tree("matchExpressions", List.of(expression("zone", "In", "a"))))));
+                affinity(tree("matchExpressions", List.of(expression("zone", "In", "a"))))));
     StubDomain blk = StubDomain.block("blk-a", 8);
     for (int slices = 1; slices <= 2; slices++) {
       Map<String, Object> bound = MergePatch.copyOf(template);
@@ -266,8 +262,7 @@ class WorkloadPatchTest {
       TemplateBinding.map(expected, "spec")
           .put(
               "tolerations",
-              List.of(
-                  tree("key", "google.com/tpu", "operator", "Exists", "effect", "NoSchedule")));
+              List.of(tree("key", "google.com/tpu", "operator", "Exists", "effect", "NoSchedule")));
       assertThat(bound).as("unbound").isEqualTo(expected);
     }
   }
@@ -391,7 +386,9 @@ class WorkloadPatchTest {
       {"{}", "{\"a\":{\"bb\":{\"ccc\":null}}}", "{\"a\":{\"bb\":{}}}"},
     };
     for (String[] c : cases) {
-      assertThat(MergePatch.apply(json(c[0]), json(c[1]))).as("%s", List.of(c)).isEqualTo(json(c[2]));
+      assertThat(MergePatch.apply(json(c[0]), json(c[1])))
+          .as("%s", List.of(c))
+          .isEqualTo(json(c[2]));
     }
   }
 
