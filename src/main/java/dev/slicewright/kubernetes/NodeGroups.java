@@ -191,9 +191,7 @@ final class NodeGroups {
     if (first.dynamic()) {
       TreeMap<String, List<NodeFacts>> cubes = new TreeMap<>(NaturalOrder.INSTANCE);
       for (NodeFacts node : members) {
-        cubes
-            .computeIfAbsent(layout(node).tags().get(0).id(), k -> new ArrayList<>())
-            .add(node);
+        cubes.computeIfAbsent(layout(node).tags().get(0).id(), k -> new ArrayList<>()).add(node);
       }
       List<Root> all = new ArrayList<>();
       cubes.forEach((id, nodes) -> all.add(root(layout(nodes.get(0)).tags().get(0), nodes)));
@@ -214,8 +212,7 @@ final class NodeGroups {
               List.of(new PartitionRow.Member(node, List.of()))));
     }
     NodeFacts.Tag pool =
-        new NodeFacts.Tag(
-            topology, TpuLabels.NODE_POOL, domain.substring(domain.indexOf('/') + 1));
+        new NodeFacts.Tag(topology, TpuLabels.NODE_POOL, domain.substring(domain.indexOf('/') + 1));
     Map<String, List<NodeFacts>> named = new LinkedHashMap<>();
     for (NodeFacts node : members) {
       NodeFacts.Tag tag = layout(node).tag(topology);
@@ -236,7 +233,12 @@ final class NodeGroups {
         leave(
             node,
             ".metadata.labels[" + tag.label() + "]",
-            "expected " + id + " as most nodes of " + domain + " have, but was " + tag.id()
+            "expected "
+                + id
+                + " as most nodes of "
+                + domain
+                + " have, but was "
+                + tag.id()
                 + "; mend the label");
       }
     }
@@ -397,8 +399,6 @@ final class NodeGroups {
         root.id(),
         root.label(),
         root.levels(),
-        root.members().stream()
-            .filter(member -> !gone.contains(member.node().name()))
-            .toList());
+        root.members().stream().filter(member -> !gone.contains(member.node().name())).toList());
   }
 }
