@@ -21,8 +21,8 @@ final class PodSeats {
   private PodSeats() {}
 
   /**
-   * The pods that have not ended and have to do with slices: they want chips, belong to a workload
-   * that does, or select a Slice. By name. O(n + k log k) for k of n pods.
+   * The pods that have not ended and want chips, or belong to a workload that does, by name. O(n +
+   * k log k) for k of n pods.
    */
   static List<PodSeat> read(KubernetesObjects objects, Domains domains, Owners owners) {
     List<PodSeat> seats = new ArrayList<>();
@@ -30,7 +30,7 @@ final class PodSeats {
       if (object instanceof Pod pod && !hasEnded(pod)) {
         Owners.PodOwner owner = owners.of(pod).orElse(null);
         boolean wantsChips = wantsChips(pod.getSpec());
-        if (wantsChips || owner != null || !selectedSlice(pod).isEmpty()) {
+        if (wantsChips || owner != null) { // not what runs on every node
           seats.add(seat(pod, domains, owner, wantsChips));
         }
       }

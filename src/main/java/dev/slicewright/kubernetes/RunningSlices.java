@@ -292,14 +292,14 @@ final class RunningSlices {
         stale.add(seat.ref());
         leftOut.add(new LeftOut(seat.ref(), why));
       } else if (claim != null) {
-        if (seat.wantsChips() || seat.owner() != null) { // not what runs on every node
-          claim.pods.add(seat);
+        claim.pods.add(seat);
+      } else if (seat.place() != null && seat.wantsChips() && labels.at(seat.place()).isEmpty()) {
+        if (sliceNames.contains(selected)) {
+          // Left over from a Slice that has failed: it runs nothing, but its node is not free.
+          cordonFree(seat.place().domain(), seat.place().host());
+        } else {
+          free.add(seat);
         }
-      } else if (seat.place() != null
-          && seat.wantsChips()
-          && !sliceNames.contains(selected)
-          && labels.at(seat.place()).isEmpty()) {
-        free.add(seat);
       }
     }
     for (Claim claim : claims) {

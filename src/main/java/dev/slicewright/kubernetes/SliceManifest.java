@@ -132,6 +132,15 @@ public record SliceManifest(
       problems.add(path + ".metadata.name", "expected a name, but it was missing; name the Slice");
     }
     Generic fields = Generic.read(resource, problems);
+    if (fields.get("spec").raw() instanceof Map<?, ?> spec && spec.containsKey("acceleratorType")) {
+      fields
+          .get("spec", "acceleratorType")
+          .problem(
+              "expected type, topology and partitionIds, but this is an earlier form of v1alpha1,"
+                  + " which selects nodes; list the Slices as "
+                  + API_VERSION);
+      return Optional.empty();
+    }
     String type = type(fields.get("spec", "type"));
     Shape topology = topology(fields.get("spec", "topology"));
     List<String> ids = partitionIds(fields.get("spec", "partitionIds"));

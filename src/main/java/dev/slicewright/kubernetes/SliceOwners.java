@@ -85,9 +85,10 @@ final class SliceOwners {
       claim.request = requestOfPods(claim);
     }
     for (PodSeat pod : claim.pods) {
-      boolean ours = pod.owner() != null && pod.owner().request().equals(claim.request);
-      if (ours && claim.index < 0 && pod.owner().slice() >= 0) {
-        claim.index = pod.owner().slice();
+      Owners.PodOwner owner = pod.owner();
+      boolean ours = owner != null && owner.request().equals(claim.request);
+      if (owner != null && ours && claim.index < 0 && owner.slice() >= 0) {
+        claim.index = owner.slice();
       }
       if (claim.tenant.isEmpty() && (ours || claim.request.isEmpty())) {
         claim.tenant = tenant(pod);
@@ -189,8 +190,12 @@ final class SliceOwners {
               + "; restart those that do not belong there");
     }
     String most = "";
+    int pods = 0;
     for (Map.Entry<String, Integer> entry : counts.entrySet()) {
-      most = most.isEmpty() || entry.getValue() > counts.get(most) ? entry.getKey() : most;
+      if (entry.getValue() > pods) {
+        most = entry.getKey();
+        pods = entry.getValue();
+      }
     }
     return most;
   }

@@ -2,10 +2,20 @@ package dev.slicewright.kubernetes;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.slicewright.fleet.Hold;
+import dev.slicewright.fleet.RunningSlice;
+import dev.slicewright.topology.CubeId;
+import dev.slicewright.topology.Footprint;
 import dev.slicewright.topology.PartitionForest;
 import dev.slicewright.topology.PartitionId;
 import dev.slicewright.topology.Shape;
+import io.fabric8.kubernetes.api.model.ConfigMap;
 import io.fabric8.kubernetes.api.model.GenericKubernetesResource;
+import io.fabric8.kubernetes.api.model.HasMetadata;
+import io.fabric8.kubernetes.api.model.ObjectMeta;
+import io.fabric8.kubernetes.api.model.Pod;
+import io.fabric8.kubernetes.api.model.PodSpec;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.HashSet;
@@ -88,6 +98,122 @@ class RunningSlicesPropertiesTest {
     assertThat(shuffled.found()).isEqualTo(found.found());
     assertThat(shuffled.problems()).containsExactlyInAnyOrderElementsOf(found.problems());
     assertThat(shuffled.leftOut()).containsExactlyInAnyOrderElementsOf(found.leftOut());
+  }
+
+  @Property(tries = 200)
+  void noNodeWithAPodThatWantsChipsIsFree(@ForAll long seed) {
+    Random random = new Random(seed);
+    Scene scene = scene(random);
+    addPods(scene, random);
+
+    Scene.Outcome found = scene.find();
+
+    Set<String> notFree = new HashSet<>();
+    for (RunningSlice slice : found.found().running()) {
+      notFree.addAll(
+          StubDomains.nodesOf(scene.domains.get(slice.pod()), slice.footprint()));
+    }
+    scene.domains.all().forEach(d -> notFree.addAll(scene.cordoned(found, d.id())));
+    for (HasMetadata object : scene.objects) {
+      if (object instanceof Pod pod) {
+        assertThat(notFree).as(pod.getMetadata().getName()).contains(pod.getSpec().getNodeName());
+      }
+    }
+  }
+
+  @Property(tries = 400)
+  void nothingThrowsWhateverTheObjectsAreMadeOf(@ForAll long seed) {
+    Random random = new Random(seed);
+    Scene scene = scene(random);
+    addPods(scene, random);
+    scene.objects.add(
+        HoldObjects.toConfigMap(
+            new Hold(
+                "h",
+                "block/a",
+                new Footprint.Cubes(List.of(new CubeId(0))),
+                "Job/team/1",
+                Instant.EPOCH),
+            scene.domains.get("block/a"),
+            "ns"));
+    for (HasMetadata object : List.copyOf(scene.objects)) {
+      if (random.nextInt(3) == 0) {
+        spoil(object, random);
+      }
+    }
+
+    Scene.Outcome found = scene.find(); // builds a fleet of what was found
+
+    assertThat(found.problems()).allSatisfy(p -> assertThat(p.message()).isNotEmpty());
+  }
+
+  private static void spoil(HasMetadata object, Random random) {
+    Object junk = junk(random, 3);
+    String text = random.nextBoolean() ? null : String.valueOf(junk);
+    switch (random.nextInt(6)) {
+      case 0 -> object.setMetadata(random.nextBoolean() ? null : new ObjectMeta());
+      case 1 -> object.getMetadata().setCreationTimestamp(text);
+      case 2 -> object.getMetadata().setAnnotations(texts(text, random));
+      case 3 -> object.getMetadata().setLabels(texts(text, random));
+      default -> {
+        if (object instanceof GenericKubernetesResource resource) {
+          if (junk instanceof String && resource.getAdditionalProperties().get("spec") != null) {
+            @SuppressWarnings("unchecked")
+            Map<String, Object> spec =
+                (Map<String, Object>) resource.getAdditionalProperties().get("spec");
+            spec.put(List.of("type", "topology", "partitionIds").get(random.nextInt(3)), junk);
+          } else {
+            resource.setAdditionalProperty(random.nextBoolean() ? "spec" : "status", junk);
+          }
+        } else if (object instanceof ConfigMap map) {
+          map.setData(texts(text, random));
+        } else if (object instanceof Pod pod) {
+          pod.getStatus().setStartTime(text);
+          pod.setSpec(random.nextBoolean() ? null : new PodSpec());
+        }
+      }
+    }
+  }
+
+  private static Map<String, String> texts(String text, Random random) {
+    List<String> keys =
+        List.of(
+            TpuLabels.OWN_REQUEST,
+            TpuLabels.OWN_INDEX,
+            TpuLabels.OWN_SLICES,
+            TpuLabels.OWN_EPOCH,
+            TpuLabels.OWNER_NAME,
+            TpuLabels.OWN_HOLD,
+            TpuLabels.SLICE,
+            "partitionIds",
+            "expiry");
+    if (random.nextInt(5) == 0) {
+      return null;
+    }
+    Map<String, String> map = new LinkedHashMap<>();
+    for (int i = 0; i < 4; i++) {
+      String value = random.nextBoolean() ? text : String.valueOf(random.nextInt(5) - 1);
+      map.put(keys.get(random.nextInt(keys.size())), value);
+    }
+    return map;
+  }
+
+  private static Object junk(Random random, int depth) {
+    return switch (random.nextInt(depth == 0 ? 5 : 8)) {
+      case 0 -> null;
+      case 1 -> "4X8x4";
+      case 2 -> random.nextInt();
+      case 3 -> true;
+      case 4 -> "x".repeat(random.nextInt(400));
+      case 5 -> new ArrayList<>(Collections.singletonList(junk(random, depth - 1)));
+      default -> {
+        Map<String, Object> map = new LinkedHashMap<>();
+        for (String key : List.of("type", "topology", "partitionIds", "conditions", "reason")) {
+          map.put(key, junk(random, depth - 1));
+        }
+        yield map;
+      }
+    };
   }
 
   private static void addPods(Scene scene, Random random) {

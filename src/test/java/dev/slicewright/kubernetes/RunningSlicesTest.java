@@ -825,6 +825,20 @@ class RunningSlicesTest {
   }
 
   @Test
+  void aPodLeftOverFromAFailedSliceRunsNothingButItsNodeIsNotFree() {
+    scene.domains.block("a", 2);
+    Scene.state(scene.slice("s", "4x4x4", "nowhere"), SliceState.FAILED);
+    Pod pod = scene.pod("x", "Job/team/j", 0, "a-n5");
+    pod.getSpec().setNodeSelector(Map.of(TpuLabels.SLICE, "s"));
+
+    Scene.Outcome found = scene.find();
+
+    assertThat(found.problems()).isEmpty();
+    assertThat(found.ids()).isEmpty();
+    assertThat(scene.cordoned(found, "block/a")).containsExactly("a-n5");
+  }
+
+  @Test
   void nothingThrowsForPodsOfNulls() {
     scene.domains.block("a", 1).pool("p", "4x4x4");
     scene.objects.add(new Pod());

@@ -172,6 +172,21 @@ class SliceManifestTest {
   }
 
   @Test
+  void theFirstFormOfTheAlphaIsOneProblem() {
+    GenericKubernetesResource resource = manifest("4x4x4", "c1").toResource();
+    resource.setApiVersion("accelerator.gke.io/v1alpha1");
+    resource.setAdditionalProperty(
+        "spec",
+        Map.of(
+            "acceleratorType", "tpu7x",
+            "acceleratorTopology", "4x4x4",
+            "nodeSelector", Map.of("cube", List.of("c1"))));
+
+    assertThat(read(resource)).isEmpty();
+    assertThat(paths()).containsExactly("Slice/train-0.spec.acceleratorType");
+  }
+
+  @Test
   void slicesOfOtherGroupsAreNoneOfOurs() {
     GenericKubernetesResource resource = manifest("4x4x4", "c1").toResource();
     resource.setApiVersion("cake.example.com/v1");
