@@ -20,15 +20,16 @@ import org.jspecify.annotations.Nullable;
  * What a pod template says about nodes (selector, required affinity, tolerations), decided for
  * whole pods of the fleet. Immutable, safe to share.
  *
- * <p>A requirement is decided for a domain if all its nodes agree on it. Equality on a label becomes
- * a required label; whatever else can be decided becomes a list of forbidden domains; what nodes of
- * one domain differ in cannot be asked of a slice and is a problem. Preferred affinity says nothing
- * about where a pod may run and is passed over.
+ * <p>A requirement is decided for a domain if all its nodes agree on it. Equality on a label
+ * becomes a required label; whatever else can be decided becomes a list of forbidden domains; what
+ * nodes of one domain differ in cannot be asked of a slice and is a problem. Preferred affinity
+ * says nothing about where a pod may run and is passed over.
  *
  * <p>Some keys mean more than a label: {@code gke-tpu-topology} is the slice's shape where slices
- * are formed on demand; {@code gke-tpu-slice} is where a workload has been bound, not what it wants;
- * the state of partitions says whether degraded ones will do. Source: Kubernetes' documentation on
- * assigning pods to nodes, and on taints and tolerations; GKE's on dynamic slicing.
+ * are formed on demand; {@code gke-tpu-slice} is where a workload has been bound, not what it
+ * wants; the state of partitions says whether degraded ones will do. Source: Kubernetes'
+ * documentation on assigning pods to nodes, and on taints and tolerations; GKE's on dynamic
+ * slicing.
  *
  * <p>Problems have paths relative to the pod's spec. Matching is O(requirements × domains).
  */
@@ -78,7 +79,11 @@ final class NodeConditions {
    * @param withinCube whether slices of more than one cube must come as a pool of their own
    */
   record Slot(
-      Set<String> accelerators, Shape shape, boolean poolTopology, long chips, boolean withinCube) {}
+      Set<String> accelerators,
+      Shape shape,
+      boolean poolTopology,
+      long chips,
+      boolean withinCube) {}
 
   /**
    * The pods of the fleet that will do.
@@ -165,8 +170,7 @@ final class NodeConditions {
               toleration.text("value").orElse(""),
               toleration.text("effect").orElse("")));
     }
-    return new NodeConditions(
-        List.copyOf(selector), terms, List.copyOf(tolerations), found.list());
+    return new NodeConditions(List.copyOf(selector), terms, List.copyOf(tolerations), found.list());
   }
 
   private static List<Term> terms(Generic affinity) {
@@ -323,8 +327,7 @@ final class NodeConditions {
   }
 
   private static boolean isPartition(String key) {
-    return (key.startsWith(TpuLabels.PARTITION_PREFIX)
-            || key.startsWith(TpuLabels.SUBSLICE_PREFIX))
+    return (key.startsWith(TpuLabels.PARTITION_PREFIX) || key.startsWith(TpuLabels.SUBSLICE_PREFIX))
         && (key.endsWith(TpuLabels.ID_SUFFIX) || key.endsWith(TpuLabels.STATE_SUFFIX));
   }
 
@@ -335,9 +338,7 @@ final class NodeConditions {
             && !(slot.withinCube
                 && domain.kind() == Domain.Kind.DYNAMIC
                 && slot.shape.chips() > CUBE_CHIPS);
-    return fits
-        ? all(selector, domain, slot).and(anyTerm(domain, slot))
-        : Verdict.NO;
+    return fits ? all(selector, domain, slot).and(anyTerm(domain, slot)) : Verdict.NO;
   }
 
   private boolean isTolerated(Domain domain) {
@@ -475,8 +476,7 @@ final class NodeConditions {
         && !holds(requirement, DEGRADED);
   }
 
-  private static boolean hasPartitions(
-      Domain domain, String key, String prefix, String suffix) {
+  private static boolean hasPartitions(Domain domain, String key, String prefix, String suffix) {
     if (key.length() <= prefix.length() + suffix.length()) {
       return false;
     }

@@ -26,8 +26,8 @@ import org.jspecify.annotations.Nullable;
  * platform's rules first. Confined to one thread at a time.
  *
  * <p>The shape is the annotation {@code gke-tpu-slice-topology}, else the selector {@code
- * gke-tpu-topology}, else the shape in the label that Kueue's topology request names. On v5e and v6e
- * a selector larger than the annotation is the topology of the pool that the slice is cut from.
+ * gke-tpu-topology}, else the shape in the label that Kueue's topology request names. On v5e and
+ * v6e a selector larger than the annotation is the topology of the pool that the slice is cut from.
  * Source: GKE's and Kueue's documentation; the webhooks of the tpu-slice controller.
  */
 final class RequestReader {
@@ -59,9 +59,7 @@ final class RequestReader {
     this.found = found;
     this.before = count();
     this.workers =
-        ask.podSets().stream()
-            .filter(p -> p.chips().chips() > 0 || !p.chips().isSound())
-            .toList();
+        ask.podSets().stream().filter(p -> p.chips().chips() > 0 || !p.chips().isSound()).toList();
   }
 
   private int count() {
@@ -154,8 +152,7 @@ final class RequestReader {
             .slices(slices)
             .spread(spread(shape, slices, layout.get()));
     if (!named.isEmpty()) {
-      request.accelerators(
-          names(legality.types(), new LinkedHashSet<>()).toArray(new String[0]));
+      request.accelerators(names(legality.types(), new LinkedHashSet<>()).toArray(new String[0]));
     }
     place(request, slot, conditions);
     return isSound()
@@ -246,9 +243,12 @@ final class RequestReader {
       Generic field = worker.template().annotation(TpuLabels.SLICE_TOPOLOGY);
       String text = field.text().orElse("");
       Shape shape = text.isEmpty() ? null : parse(field, text);
-      if (shape != null && wanted == null) {
+      if (shape == null) {
+        continue;
+      }
+      if (wanted == null) {
         wanted = new Wanted(field, text, shape, selected);
-      } else if (shape != null && !wanted.shape.sorted().equals(shape.sorted())) {
+      } else if (!wanted.shape.sorted().equals(shape.sorted())) {
         field.problem(
             wanted.shape + ", as the other pods of its slices want", "one slice has one shape");
       }
@@ -362,18 +362,18 @@ final class RequestReader {
   }
 
   /**
-   * Groups of a LeaderWorkerSet above one cube cannot be formed on demand: what would be required of
-   * all pods is the label of one cube.
+   * Groups of a LeaderWorkerSet above one cube cannot be formed on demand: what would be required
+   * of all pods is the label of one cube.
    */
   private void checkGroupOfCubes(
       NodeConditions.Slot slot, NodeConditions conditions, Wanted wanted) {
     if (conditions.match(context.domains(), slot).possible().isEmpty()) {
       wanted.field.problem(
-              "expected at most one cube (4x4x4), but was "
-                  + wanted.shape
-                  + ": the slice controller asks that all pods of a LeaderWorkerSet's group are in"
-                  + " one partition, and no partition is larger; use a JobSet for slices of several"
-                  + " cubes");
+          "expected at most one cube (4x4x4), but was "
+              + wanted.shape
+              + ": the slice controller asks that all pods of a LeaderWorkerSet's group are in"
+              + " one partition, and no partition is larger; use a JobSet for slices of several"
+              + " cubes");
     }
   }
 
@@ -404,7 +404,8 @@ final class RequestReader {
     long perGroup = 0;
     List<Workload.Member> members = new ArrayList<>();
     for (PodSet podSet : ask.podSets()) {
-      long pods = groups == podSet.groups() ? podSet.pods() : (long) podSet.groups() * podSet.pods();
+      long pods =
+          groups == podSet.groups() ? podSet.pods() : (long) podSet.groups() * podSet.pods();
       if (podSet.chips().chips() > 0) {
         perGroup += pods;
       }
@@ -424,8 +425,7 @@ final class RequestReader {
       }
       return Optional.empty();
     }
-    return Optional.of(
-        new Workload.Layout(members, (int) (perGroup / perSlice), (int) perSlice));
+    return Optional.of(new Workload.Layout(members, (int) (perGroup / perSlice), (int) perSlice));
   }
 
   private String wrongCount(Shape shape, long chips, long perSlice, long perGroup) {
@@ -447,7 +447,11 @@ final class RequestReader {
         + "), but there are "
         + perGroup
         + (whole && kind == WorkKind.JOB_SET
-            ? "; write " + perGroup / perSlice + " times the replicas, of " + perSlice + " pods each"
+            ? "; write "
+                + perGroup / perSlice
+                + " times the replicas, of "
+                + perSlice
+                + " pods each"
             : whole
                 ? "; to fill " + perGroup / perSlice + " slices, set " + TpuLabels.SLICE_SIZE
                 : "; set it so, or choose the shape for " + perGroup * chips + " chips");
@@ -477,11 +481,11 @@ final class RequestReader {
       grouped = true;
       checkGroupSize(wish, given.getAsLong(), shape, perSlice, pods);
     }
-    return checkSubGroups(perSlice) | grouped;
+    boolean subGroups = checkSubGroups(perSlice);
+    return grouped || subGroups;
   }
 
-  private void checkGroupSize(
-      TopologyWish wish, long size, Shape shape, long perSlice, long pods) {
+  private void checkGroupSize(TopologyWish wish, long size, Shape shape, long perSlice, long pods) {
     if (pods % size != 0) {
       // kueue#15277: such work is charged, and its last pods are never placed.
       wish.sliceSize()
@@ -515,7 +519,10 @@ final class RequestReader {
     } else if (perSlice % size != 0) {
       wish.sliceSize()
           .problem(
-              "expected a part of the " + perSlice + " pods of a slice, but was " + size
+              "expected a part of the "
+                  + perSlice
+                  + " pods of a slice, but was "
+                  + size
                   + "; whether several slices share a "
                   + label
                   + " cannot be asked for");
@@ -527,7 +534,8 @@ final class RequestReader {
   }
 
   private static String levels() {
-    return TpuLabels.BLOCK + " or the label of partitions of the shape (of 4x4x4 for several cubes)";
+    return TpuLabels.BLOCK
+        + " or the label of partitions of the shape (of 4x4x4 for several cubes)";
   }
 
   /** A label of partitions must be the shape's own, or that of cubes for shapes of several. */
@@ -595,8 +603,7 @@ final class RequestReader {
       note(wish.unconstrained(), "asks for nothing");
       if (wish.required().isPresent()) {
         // What is required of a LeaderWorkerSet is required of each of its groups.
-        int together =
-            kind == WorkKind.LEADER_WORKER_SET ? layout.slicesPerGroup() : slices;
+        int together = kind == WorkKind.LEADER_WORKER_SET ? layout.slicesPerGroup() : slices;
         same |= checkRequired(wish.required(), shape, together);
       }
       String exclusive = worker.exclusive().text().orElse("");

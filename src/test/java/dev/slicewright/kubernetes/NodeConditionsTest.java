@@ -104,8 +104,7 @@ class NodeConditionsTest {
         affinity(
             List.of(
                 Map.of("matchExpressions", List.of(state("In", "HEALTHY"))),
-                Map.of(
-                    "matchExpressions", List.of(expression(TpuLabels.BLOCK, "In", "another")))));
+                Map.of("matchExpressions", List.of(expression(TpuLabels.BLOCK, "In", "another")))));
     assertThat(NodeConditions.read(either).match(List.of(block), slot).problems()).hasSize(1);
   }
 
@@ -143,8 +142,7 @@ class NodeConditionsTest {
     StubDomain eight = StubDomain.node(AcceleratorType.V5E, "eight", "2x4");
     Match match =
         NodeConditions.read(Map.of())
-            .match(
-                List.of(four, eight), new Slot(Set.of("v5e"), Shape.of(2, 4), false, 8, false));
+            .match(List.of(four, eight), new Slot(Set.of("v5e"), Shape.of(2, 4), false, 8, false));
     assertThat(match.possible()).containsExactly(eight);
     assertThat(match.forbidden()).containsExactly("nodepool/four");
   }

@@ -241,8 +241,7 @@ class PodOwnersTest {
               .editMetadata()
               .addToAnnotations(WorkIndex.WORKLOAD, "four")
               .addToLabels(PodOwners.POD_SET, worker == 0 ? "leader" : "workers")
-              .addToLabels(
-                  PodOwners.COMPLETION_INDEX, String.valueOf(worker == 0 ? 0 : worker - 1))
+              .addToLabels(PodOwners.COMPLETION_INDEX, String.valueOf(worker == 0 ? 0 : worker - 1))
               .endMetadata()
               .build();
       assertThat(owners.of(pod))
