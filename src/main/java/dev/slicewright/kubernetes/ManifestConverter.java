@@ -120,7 +120,8 @@ final class ManifestConverter {
   private static @Nullable JsonNode at(JsonNode root, List<Object> steps) {
     JsonNode node = root;
     for (Object step : steps) {
-      node = node == null ? null : step instanceof Integer i ? node.get(i) : node.get((String) step);
+      node =
+          node == null ? null : step instanceof Integer i ? node.get(i) : node.get((String) step);
     }
     return node;
   }
@@ -148,8 +149,7 @@ final class ManifestConverter {
     if (isString) {
       return "expected a string" + given + "; quote it (it is read as the text written)";
     }
-    Class<?> type =
-        failure instanceof MismatchedInputException e ? e.getTargetType() : null;
+    Class<?> type = failure instanceof MismatchedInputException e ? e.getTargetType() : null;
     if (type != null) {
       return "expected " + shown(type) + given + "; the object is left out";
     }

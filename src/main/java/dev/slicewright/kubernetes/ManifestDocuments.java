@@ -160,8 +160,7 @@ final class ManifestDocuments {
         : null;
   }
 
-  private void value(
-      String path, Value value, @Nullable String apiVersion, @Nullable String kind) {
+  private void value(String path, Value value, @Nullable String apiVersion, @Nullable String kind) {
     if (value.flaws().isEmpty()) {
       object(path, value.line(), value.node(), apiVersion, kind);
     } else {
@@ -216,13 +215,11 @@ final class ManifestDocuments {
     }
   }
 
-  private static @Nullable String own(
-      ObjectNode tree, String field, @Nullable String inherited) {
+  private static @Nullable String own(ObjectNode tree, String field, @Nullable String inherited) {
     return tree.has(field) ? ManifestTree.text(tree, field) : inherited;
   }
 
-  private void addMissing(
-      String path, int line, ObjectNode tree, String field, String example) {
+  private void addMissing(String path, int line, ObjectNode tree, String field, String example) {
     add(
         path + "." + field,
         "line "
@@ -268,8 +265,7 @@ final class ManifestDocuments {
 
   private void convert(String path, ObjectNode tree, String apiVersion, String kind) {
     HasMetadata object =
-        ManifestConverter.convert(
-            apiVersion, kind, tree, flaw -> report(path, List.of(flaw)));
+        ManifestConverter.convert(apiVersion, kind, tree, flaw -> report(path, List.of(flaw)));
     if (object == null) {
       return;
     }

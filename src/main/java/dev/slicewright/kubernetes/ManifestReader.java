@@ -80,9 +80,7 @@ public final class ManifestReader {
    */
   public KubernetesObjects read(String text) {
     Objects.requireNonNull(text, "text");
-    return text.length() > limits.maxBytes()
-        ? tooLong()
-        : new ManifestSession(limits, text).read();
+    return text.length() > limits.maxBytes() ? tooLong() : new ManifestSession(limits, text).read();
   }
 
   /**

@@ -79,8 +79,7 @@ final class ManifestSession {
     return ManifestDocuments.read(
         limits,
         all,
-        () ->
-            new YamlEvents(text, part.start(), part.end(), part.line(), limits.maxObjectSize()));
+        () -> new YamlEvents(text, part.start(), part.end(), part.line(), limits.maxObjectSize()));
   }
 
   /**

@@ -210,11 +210,7 @@ final class ManifestTree {
       String key = key(depth);
       events.next();
       path.add(key == null ? "" : key);
-      if (depth == 0
-          && sink != null
-          && "items".equals(key)
-          && isPlainList()
-          && !mapping.has(key)) {
+      if (depth == 0 && sink != null && "items".equals(key) && isPlainList() && !mapping.has(key)) {
         sink.begin(mapping);
         items(sink, 2);
         mapping.set(key, NODES.arrayNode());

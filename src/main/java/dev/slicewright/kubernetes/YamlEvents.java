@@ -57,12 +57,14 @@ final class YamlEvents implements ManifestEvents {
 
   @Override
   public Kind next() {
+    Kind found;
     do {
       part.allow(maxTokenLength);
       event = pull();
-    } while (kindOf(event) == null);
-    kind = kindOf(event);
-    return kind;
+      found = kindOf(event);
+    } while (found == null);
+    kind = found;
+    return found;
   }
 
   private Event pull() {

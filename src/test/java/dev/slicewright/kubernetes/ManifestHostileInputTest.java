@@ -114,7 +114,8 @@ class ManifestHostileInputTest {
 
   @Test
   void itemsThatRepeatALargeOneAreReadOnlyUpToTheLimit() {
-    String large = "{apiVersion: x/v1, kind: A, metadata: {name: a}, x: " + "y".repeat(MILLION) + "}";
+    String large =
+        "{apiVersion: x/v1, kind: A, metadata: {name: a}, x: " + "y".repeat(MILLION) + "}";
     KubernetesObjects read = read("- &x " + large + "\n" + "- *x\n".repeat(100_000));
 
     // Sixteen times a million and a little: the anchor itself counts once.
