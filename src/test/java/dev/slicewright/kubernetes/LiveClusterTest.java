@@ -123,7 +123,9 @@ class LiveClusterTest {
     int writes = gke.writes().size();
     loop.resync();
     assertThat(loop.round()).isEmpty();
-    assertThat(new SchedulerLoop(gke.connect(), clock).round()).as("that has seen nothing").isEmpty();
+    assertThat(new SchedulerLoop(gke.connect(), clock).round())
+        .as("that has seen nothing")
+        .isEmpty();
     SchedulerLoop other = new SchedulerLoop(gke.connect(), clock);
     other.resync();
     assertThat(other.round()).as("a new leader").isEmpty();
@@ -231,7 +233,9 @@ class LiveClusterTest {
     String failed = gke.running("team-a").get("train-3");
     gke.failNode(failed);
     settle(loop);
-    assertThat(gke.states().values()).as("the failed one is cleared away").containsExactly("ACTIVE");
+    assertThat(gke.states().values())
+        .as("the failed one is cleared away")
+        .containsExactly("ACTIVE");
     assertThat(gke.running("team-a")).hasSize(32).doesNotContainValue(failed);
     assertThat(gke.running("team-a").values()).hasSameElementsAs(nodesOf(gke.slices().get(0)));
   }
@@ -607,7 +611,8 @@ class LiveClusterTest {
   private List<String> nodesOf(GenericKubernetesResource slice) {
     return gke.nodes().stream()
         .map(Node::getMetadata)
-        .filter(node -> slice.getMetadata().getName().equals(node.getLabels().get(Tpu7xNodes.SLICE)))
+        .filter(
+            node -> slice.getMetadata().getName().equals(node.getLabels().get(Tpu7xNodes.SLICE)))
         .map(node -> node.getName())
         .toList();
   }

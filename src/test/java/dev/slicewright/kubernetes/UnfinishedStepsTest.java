@@ -46,8 +46,7 @@ class UnfinishedStepsTest {
   private GenericKubernetesResource created(SliceState state) {
     GenericKubernetesResource slice = planned().slices().get(0).toResource();
     slice.setAdditionalProperty(
-        "status",
-        Map.of("conditions", List.of(Map.of("type", "Ready", "reason", state.reason()))));
+        "status", Map.of("conditions", List.of(Map.of("type", "Ready", "reason", state.reason()))));
     objects.add(slice);
     return slice;
   }
@@ -158,7 +157,9 @@ class UnfinishedStepsTest {
     GenericKubernetesResource first = created(SliceState.ACTIVE);
     GenericKubernetesResource second = Serialization.clone(first);
     second.getMetadata().setName("train-0-other");
-    String other = Tpu7xNodes.id(first.get("spec", "partitionIds", 0).equals(Tpu7xNodes.id("c1")) ? "c2" : "c1");
+    String other =
+        Tpu7xNodes.id(
+            first.get("spec", "partitionIds", 0).equals(Tpu7xNodes.id("c1")) ? "c2" : "c1");
     second.setAdditionalProperty(
         "spec", Map.of("type", "tpu7x", "topology", "4x4x4", "partitionIds", List.of(other)));
     objects.add(second);

@@ -154,8 +154,7 @@ final class ClusterWriter {
   }
 
   private Optional<GenericKubernetesResource> asPlanned(ObjectRef ref) {
-    return Optional.ofNullable(at(ref).get())
-        .filter(is -> version(is).equals(versions.get(ref)));
+    return Optional.ofNullable(at(ref).get()).filter(is -> version(is).equals(versions.get(ref)));
   }
 
   private static String withVersion(Map<String, ?> fields, String version) {

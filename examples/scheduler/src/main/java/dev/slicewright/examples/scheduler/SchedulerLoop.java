@@ -110,8 +110,7 @@ public final class SchedulerLoop {
   public void resync() {
     List<HasMetadata> objects = new ArrayList<>();
     for (var source : sources()) { // a CRD that is not installed is no error
-      ClusterWriter.unless(
-          ClusterWriter.NOT_FOUND, () -> objects.addAll(source.list().getItems()));
+      ClusterWriter.unless(ClusterWriter.NOT_FOUND, () -> objects.addAll(source.list().getItems()));
     }
     objects.forEach(writer::saw);
     cluster = reader.read(objects);
@@ -212,7 +211,8 @@ public final class SchedulerLoop {
     for (SliceManifest slice : cluster.slices()) {
       String request = slice.annotations().getOrDefault(TpuLabels.OWN_REQUEST, "");
       if (!slice.deleting() && cluster.workload(request).isEmpty() && writer.isOver(request)) {
-        ObjectRef ref = new ObjectRef(SliceManifest.API_VERSION, SliceManifest.KIND, "", slice.name());
+        ObjectRef ref =
+            new ObjectRef(SliceManifest.API_VERSION, SliceManifest.KIND, "", slice.name());
         attempt("release " + ref, () -> writer.delete(ref), done);
       }
     }
