@@ -404,6 +404,25 @@ class LiveClusterTest {
   }
 
   @Test
+  void whatALeaderHasDoneItDoesNotDoAgainBeforeItHasReadIt() {
+    cubes("blk-a", "c1");
+    Job awake = job("train", "4x4x4", 16);
+    awake.getSpec().setSuspend(false);
+    gke.add(awake);
+    loop.resync();
+    loop.round();
+    gke.settle();
+    loop.resync();
+    assertThat(loop.round()).as("suspended, patched, resumed").hasSize(3);
+    gke.settle();
+    assertThat(gke.running("team-a")).hasSize(16);
+    loop.round(); // the watch lags
+    gke.settle();
+    assertThat(gke.running("team-a")).hasSize(16);
+    assertThat(gke.writes()).filteredOn(("PATCH " + JOBS + "train")::equals).hasSize(3);
+  }
+
+  @Test
   void withWatchesNothingIsListedAgain() throws InterruptedException {
     cubes("blk-a", "c1", "c2");
     loop.resync();
@@ -547,18 +566,25 @@ class LiveClusterTest {
     return pods;
   }
 
-  /** Jobs on Slices that are neither about to fail nor to go. */
+  /** Jobs all of whose pods are on a Slice that is neither about to fail nor to go. */
   private Set<String> onSoundSlices() {
     Map<String, Node> nodes = new TreeMap<>();
     gke.nodes().forEach(node -> nodes.put(node.getMetadata().getName(), node));
-    Set<String> sound = new TreeSet<>();
+    Set<String> lost = new TreeSet<>();
     for (GenericKubernetesResource slice : gke.slices()) {
       boolean ready = nodesOf(slice).stream().allMatch(node -> FakeGke.isReady(nodes.get(node)));
-      if (ready && !slice.isMarkedForDeletion()) {
-        String request = slice.getMetadata().getAnnotations().get(TpuLabels.OWN_REQUEST);
-        sound.add(request.substring(request.lastIndexOf('/') + 1));
+      if (!ready || slice.isMarkedForDeletion()) {
+        lost.add(slice.getMetadata().getName());
       }
     }
+    Set<String> sound = soundJobs().keySet();
+    gke.running("team-a")
+        .forEach(
+            (pod, node) -> {
+              if (lost.contains(nodes.get(node).getMetadata().getLabels().get(Tpu7xNodes.SLICE))) {
+                sound.remove(pod.substring(0, pod.lastIndexOf('-')));
+              }
+            });
     return sound;
   }
 

@@ -171,7 +171,7 @@ public final class SchedulerLoop {
    */
   public List<String> round() {
     takeIn();
-    writer.createPending();
+    writer.begin();
     List<String> done = new ArrayList<>();
     release(done);
     ClusterPlan plan = ClusterPlan.of(cluster, plan());
