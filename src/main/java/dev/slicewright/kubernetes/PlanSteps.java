@@ -78,7 +78,7 @@ final class PlanSteps {
       done.put(step.number(), last);
     }
     finishBindings();
-    dropFailed();
+    dropSurplus();
     return List.copyOf(steps);
   }
 
@@ -333,19 +333,22 @@ final class PlanSteps {
   }
 
   /**
-   * Failed Slices whose work runs elsewhere by now, or finds no place: what is in order of their
-   * partitions is then of use again.
+   * Slices of ours that nobody needs: whose work runs in others by now, whether they failed or were
+   * made by schedulers that disagreed; and failed ones whose work finds no other place, since what
+   * is in order of their partitions is then of use again.
    */
-  private void dropFailed() {
+  private void dropSurplus() {
     Set<String> unplaced = new TreeSet<>();
     rollout.plan().unplaced().forEach(u -> unplaced.add(PlanPlaces.wholeId(u.request())));
     for (SliceManifest slice : cluster.slices()) {
       String request = slice.annotations().getOrDefault(TpuLabels.OWN_REQUEST, "");
       boolean failed = slice.state().filter(state -> !state.takesPartitions()).isPresent();
-      boolean idle =
-          unplaced.contains(request) || cluster.workload(request).filter(this::isReady).isPresent();
-      if (failed
-          && idle
+      boolean surplus =
+          cluster.workload(request).filter(this::isReady).isPresent()
+              && now(request).values().stream()
+                  .map(PlacedSlice::slice)
+                  .noneMatch(used -> used != null && used.name().equals(slice.name()));
+      if ((surplus || failed && unplaced.contains(request))
           && !slice.deleting()
           && steps.stream().noneMatch(step -> step.object().equals(ref(slice)))) {
         add(Set.of(), Kind.DELETE_SLICE, ref(slice), request, null, null);
