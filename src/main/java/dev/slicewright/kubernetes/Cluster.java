@@ -26,7 +26,9 @@ import java.util.TreeMap;
  */
 public final class Cluster {
 
-  /** What the id of a request ends in that stands for those slices of a workload that do not run. */
+  /**
+   * What the id of a request ends in that stands for those slices of a workload that do not run.
+   */
   static final String REST = "#rest";
 
   /**
@@ -155,8 +157,7 @@ public final class Cluster {
         request.toBuilder(request.id() + REST)
             .slices(slices)
             .shapes(List.of(sibling.shape()))
-            .accelerators(
-                fleet.pod(sibling.pod()).orElseThrow().topology().accelerator().name());
+            .accelerators(fleet.pod(sibling.pod()).orElseThrow().topology().accelerator().name());
     if (request.spread().kind() == Spread.Kind.SAME_POD) {
       rest.pod(sibling.pod());
     }
@@ -164,8 +165,8 @@ public final class Cluster {
   }
 
   /**
-   * The fleet: pods, health, cordons, running slices, holds. Its pods are reservation blocks ({@code
-   * block/NAME}), node pools ({@code nodepool/NAME}) or single nodes ({@code node/NAME}).
+   * The fleet: pods, health, cordons, running slices, holds. Its pods are reservation blocks
+   * ({@code block/NAME}), node pools ({@code nodepool/NAME}) or single nodes ({@code node/NAME}).
    *
    * @return the fleet
    */

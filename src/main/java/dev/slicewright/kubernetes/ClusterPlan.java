@@ -175,8 +175,7 @@ public final class ClusterPlan {
           .workload(request)
           .ifPresent(
               workload -> {
-                add(
-                    changes, workload, new TemplateBinding(workload, places.after(request)));
+                add(changes, workload, new TemplateBinding(workload, places.after(request)));
                 if (moved.contains(request)) {
                   running.add(workload.object());
                 }
@@ -193,8 +192,7 @@ public final class ClusterPlan {
     }
     List<WorkloadPatch> patches = new ArrayList<>();
     changes.forEach(
-        (object, of) ->
-            WorkloadPatches.of(of, running.contains(object)).ifPresent(patches::add));
+        (object, of) -> WorkloadPatches.of(of, running.contains(object)).ifPresent(patches::add));
     return List.copyOf(patches);
   }
 
@@ -215,7 +213,8 @@ public final class ClusterPlan {
   public List<PodNode> podsToNodes() {
     return created().stream()
         .flatMap(
-            place -> PodNodes.of(place, cluster.workload(place.id().request())).stream())
+            place ->
+                PodNodes.of(place, cluster.workload(place.id().request()).orElse(null)).stream())
         .toList();
   }
 
@@ -240,8 +239,7 @@ public final class ClusterPlan {
   }
 
   private static GenericKubernetesResource patched(Workload workload, WorkloadPatch patch) {
-    Map<String, @Nullable Object> tree =
-        patch.applyTo(WorkloadPatches.tree(workload.source()));
+    Map<String, @Nullable Object> tree = patch.applyTo(WorkloadPatches.tree(workload.source()));
     tree.remove("status");
     return WorkloadPatches.resource(tree);
   }
@@ -255,14 +253,13 @@ public final class ClusterPlan {
    * that they come {@linkplain ClusterStep#after() after} are done.
    *
    * <p>Last comes what earlier plans have begun, so that nobody has to remember them: work whose
-   * Slices have become ready is patched and goes on; failed Slices are deleted whose work runs
-   * elsewhere by now, or finds no other place.
+   * Slices have become ready is patched and goes on; Slices are deleted whose work runs in others
+   * by now, and failed ones whose work finds no other place.
    *
    * @return by number, an unmodifiable list. Derived anew: see {@link Rollout#of(Fleet, Plan)}
    */
   public List<ClusterStep> steps() {
-    return PlanSteps.of(
-        cluster, places, Rollout.of(cluster.fleet(), plan), leftOut.keySet());
+    return PlanSteps.of(cluster, places, Rollout.of(cluster.fleet(), plan), leftOut.keySet());
   }
 
   /**
@@ -312,8 +309,7 @@ public final class ClusterPlan {
    * @param podSet the name of the pod set, {@code main} where the object has one only
    * @param assignment for all its pods
    */
-  public record PodSetAssignment(
-      ObjectRef object, String podSet, TopologyAssignment assignment) {
+  public record PodSetAssignment(ObjectRef object, String podSet, TopologyAssignment assignment) {
     /** Checks for null. */
     public PodSetAssignment {
       Objects.requireNonNull(object, "object");
@@ -379,9 +375,7 @@ public final class ClusterPlan {
    */
   public List<DeviceAllocation> deviceAllocations(String driver) {
     Objects.requireNonNull(driver, "driver");
-    return created().stream()
-        .flatMap(place -> PodNodes.devices(place, driver).stream())
-        .toList();
+    return created().stream().flatMap(place -> PodNodes.devices(place, driver).stream()).toList();
   }
 
   @Override

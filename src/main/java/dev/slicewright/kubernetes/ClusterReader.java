@@ -47,8 +47,8 @@ public final class ClusterReader {
    *
    * @param objects the objects; of two of one name the later counts, which is a problem
    * @return the cluster
-   * @throws InvalidInputException listing every problem, those of the objects' text included, unless
-   *     the reader is lenient
+   * @throws InvalidInputException listing every problem, those of the objects' text included,
+   *     unless the reader is lenient
    */
   public Cluster read(KubernetesObjects objects) {
     return ClusterState.empty(settings).read(objects);

@@ -202,8 +202,7 @@ final class ClusterState {
       newDoubles.put(
           key,
           new Problem(
-              key.path(),
-              "expected each object once, but it is listed twice; the later is taken"));
+              key.path(), "expected each object once, but it is listed twice; the later is taken"));
     }
 
     void put(ObjectRef key, HasMetadata object) {
@@ -235,8 +234,7 @@ final class ClusterState {
       }
     }
 
-    private void change(
-        String name, @Nullable NodeFacts after) {
+    private void change(String name, @Nullable NodeFacts after) {
       NodeFacts before = after == null ? nodes.remove(name) : nodes.put(name, after);
       if (!Objects.equals(before, after)) {
         touchedNodes.add(name);
@@ -245,8 +243,7 @@ final class ClusterState {
       }
     }
 
-    Cluster apply(
-        List<Problem> text, @Nullable Cluster before) {
+    Cluster apply(List<Problem> text, @Nullable Cluster before) {
       if (before != null) {
         touchedNodes.forEach(name -> newDoubles.remove(NodeFacts.ref(name)));
         put.keySet().forEach(newDoubles::remove);
@@ -259,13 +256,7 @@ final class ClusterState {
       Work newWork = work(newObjects, newDomains, alike);
       ClusterState state =
           new ClusterState(
-              settings,
-              steps,
-              text,
-              newDoubles,
-              newObjects,
-              newDomains,
-              Optional.of(newWork));
+              settings, steps, text, newDoubles, newObjects, newDomains, Optional.of(newWork));
       List<Problem> problems = state.problems();
       if (!settings.lenient() && !problems.isEmpty()) {
         throw new InvalidInputException("cluster", problems);
@@ -322,9 +313,7 @@ final class ClusterState {
       }
       KubernetesObjects given = KubernetesObjects.of(all);
       Wanted wanted =
-          known != null && onlySlicesChange()
-              ? known.wanted()
-              : translate(given, newDomains);
+          known != null && onlySlicesChange() ? known.wanted() : translate(given, newDomains);
       Problems problems = new Problems();
       List<LeftOut> leftOut = new ArrayList<>();
       RunningSlices.Found found =

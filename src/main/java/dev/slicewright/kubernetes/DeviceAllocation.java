@@ -10,9 +10,9 @@ import org.jspecify.annotations.Nullable;
  * The chips of one slice on one node, as devices of dynamic resource allocation (DRA, {@code
  * resource.k8s.io}). Immutable, safe to share.
  *
- * <p>They are the chips of a shape that the platform can form, never any n of the node: a claim
- * for n devices alone cannot say that. A device is named {@code tpu-} and the number of its chip on
- * the node, x fastest, then y, then z; its pool is the node.
+ * <p>They are the chips of a shape that the platform can form, never any n of the node: a claim for
+ * n devices alone cannot say that. A device is named {@code tpu-} and the number of its chip on the
+ * node, x fastest, then y, then z; its pool is the node.
  *
  * @param request the id of the workload's request
  * @param slice the number of the slice, from 0

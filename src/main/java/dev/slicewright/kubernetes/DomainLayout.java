@@ -74,9 +74,7 @@ final class DomainLayout {
       PartitionId partition = forest.byName(b.specNames.get(i)).orElseThrow();
       ids.add(partition);
       platformIds[partition.index()] = span.id();
-      byPlatformId
-          .computeIfAbsent(span.shape(), k -> new HashMap<>())
-          .put(span.id(), partition);
+      byPlatformId.computeIfAbsent(span.shape(), k -> new HashMap<>()).put(span.id(), partition);
     }
     this.spanIds = List.copyOf(ids);
   }
@@ -157,8 +155,7 @@ final class DomainLayout {
   }
 
   Optional<PartitionId> partition(Shape shape, String platformId) {
-    return Optional.ofNullable(
-        byPlatformId.getOrDefault(shape.sorted(), Map.of()).get(platformId));
+    return Optional.ofNullable(byPlatformId.getOrDefault(shape.sorted(), Map.of()).get(platformId));
   }
 
   String idLabel(Shape shape) {
@@ -246,7 +243,8 @@ final class DomainLayout {
         for (PartitionRow.Member member : root.members()) {
           leftOut.add(
               new LeftOut(
-                  member.node().ref(), "the labels of " + what + " do not add up, so it is left out"));
+                  member.node().ref(),
+                  "the labels of " + what + " do not add up, so it is left out"));
         }
         return;
       }
@@ -331,7 +329,8 @@ final class DomainLayout {
       }
       List<PartitionSpec> specs = new ArrayList<>(spans.size());
       for (PartitionRow.Span span : spans) {
-        String name = twice.contains(span.id())
+        String name =
+            twice.contains(span.id())
                 ? SliceManifest.platformForm(span.shape()) + ":" + span.id()
                 : span.id();
         specNames.add(name);

@@ -77,6 +77,7 @@ final class ManifestConverter {
     Class<? extends HasMetadata> type =
         TYPED.getOrDefault(apiVersion + "/" + kind, GenericKubernetesResource.class);
     ObjectNode current = tree;
+    boolean isCopy = false;
     boolean sound = true;
     for (int found = 0; found < MOST_PROBLEMS; found++) {
       RuntimeException failure;
@@ -95,8 +96,9 @@ final class ManifestConverter {
       if (steps.isEmpty() || wrong == null || wrong.isNull()) {
         return null;
       }
-      if (current == tree) {
+      if (!isCopy) {
         current = tree.deepCopy();
+        isCopy = true;
       }
       replace(
           current,
@@ -120,7 +122,8 @@ final class ManifestConverter {
   private static @Nullable JsonNode at(JsonNode root, List<Object> steps) {
     JsonNode node = root;
     for (Object step : steps) {
-      node = node == null ? null : step instanceof Integer i ? node.get(i) : node.get((String) step);
+      node =
+          node == null ? null : step instanceof Integer i ? node.get(i) : node.get((String) step);
     }
     return node;
   }
@@ -148,8 +151,7 @@ final class ManifestConverter {
     if (isString) {
       return "expected a string" + given + "; quote it (it is read as the text written)";
     }
-    Class<?> type =
-        failure instanceof MismatchedInputException e ? e.getTargetType() : null;
+    Class<?> type = failure instanceof MismatchedInputException e ? e.getTargetType() : null;
     if (type != null) {
       return "expected " + shown(type) + given + "; the object is left out";
     }

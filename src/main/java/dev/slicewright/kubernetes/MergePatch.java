@@ -58,7 +58,8 @@ final class MergePatch {
           if (value == null) {
             result.remove(key);
           } else if (value instanceof Map<?, ?> inner) {
-            result.put(key, apply(result.get(key) instanceof Map<?, ?> old ? old : Map.of(), inner));
+            result.put(
+                key, apply(result.get(key) instanceof Map<?, ?> old ? old : Map.of(), inner));
           } else {
             result.put(key, copy(value));
           }

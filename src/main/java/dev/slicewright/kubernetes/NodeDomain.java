@@ -283,8 +283,7 @@ final class NodeDomain implements Domain {
 
     /** One problem for a partition, of the node that is most alone. */
     private void addContradiction(PartitionRow.Span span, Map<String, List<String>> given) {
-      List<String> odd =
-          Collections.min(given.values(), Comparator.comparingInt(List::size));
+      List<String> odd = Collections.min(given.values(), Comparator.comparingInt(List::size));
       List<String> all = new ArrayList<>();
       given.forEach(
           (state, nodes) ->
@@ -315,8 +314,7 @@ final class NodeDomain implements Domain {
       TpuTopology t = layout.topology();
       boolean cube = t.isOptical() && span.hosts() == t.hostsPerCube();
       if (cube && own == Health.DEGRADED) {
-        return new Part.OcsPort(
-            new CubeId(span.first() / t.hostsPerCube()), Axis.X, true, 0);
+        return new Part.OcsPort(new CubeId(span.first() / t.hostsPerCube()), Axis.X, true, 0);
       }
       return linkBetween(t, span, firstPart);
     }

@@ -17,8 +17,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * The pods of the fleet as the nodes' labels describe them. Immutable, safe to share.
  *
- * <p>Which nodes make a pod, and the partitions in it, follow from which node has which label, never
- * from the text of ids. Read anew after a change, it keeps what the change does not concern.
+ * <p>Which nodes make a pod, and the partitions in it, follow from which node has which label,
+ * never from the text of ids. Read anew after a change, it keeps what the change does not concern.
  */
 final class NodeDomains implements Domains {
 
@@ -81,12 +81,7 @@ final class NodeDomains implements Domains {
               }
             });
     return new NodeDomains(
-        newNodes,
-        newLayouts,
-        newDomains,
-        faulty(newNodes),
-        groups.problems(),
-        groups.leftOut());
+        newNodes, newLayouts, newDomains, faulty(newNodes), groups.problems(), groups.leftOut());
   }
 
   private static List<NodeFacts> faulty(Map<String, NodeFacts> nodes) {

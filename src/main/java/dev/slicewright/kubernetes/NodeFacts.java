@@ -131,9 +131,7 @@ record NodeFacts(
 
   /** Whether both are labelled with the same Slice, or with none. */
   boolean isTakenAs(@Nullable NodeFacts other) {
-    return other != null
-        && slice.equals(other.slice)
-        && sliceTopology.equals(other.sliceTopology);
+    return other != null && slice.equals(other.slice) && sliceTopology.equals(other.sliceTopology);
   }
 
   /** A node with nothing but its name and the labels of its Slice. */
@@ -372,7 +370,9 @@ record NodeFacts(
           type, chips, reader.once(domain), dynamic, topology, tags, otherLabels(dynamic));
     }
 
-    /** The chips of a node that does not say: the accelerator's usual, unless its pool has fewer. */
+    /**
+     * The chips of a node that does not say: the accelerator's usual, unless its pool has fewer.
+     */
     private static int usualChips(AcceleratorType type, @Nullable Shape topology) {
       int usual = (int) type.hostTile().chips();
       return topology == null ? usual : (int) Math.min(usual, topology.chips());
@@ -569,7 +569,9 @@ record NodeFacts(
               if (shape != null) {
                 // Of two spellings of one shape the worse holds.
                 states.merge(
-                    shape, reader.once(value), (a, b) -> NodeHealth.WORSE.compare(a, b) < 0 ? b : a);
+                    shape,
+                    reader.once(value),
+                    (a, b) -> NodeHealth.WORSE.compare(a, b) < 0 ? b : a);
               }
             }
           });

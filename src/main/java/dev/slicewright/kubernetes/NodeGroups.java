@@ -93,6 +93,11 @@ final class NodeGroups {
     return Objects.requireNonNull(node.layout(), "layout");
   }
 
+  /** The tag of a node that has one of that shape. */
+  private static NodeFacts.Tag tag(NodeFacts node, Shape shape) {
+    return Objects.requireNonNull(layout(node).tag(shape), "tag");
+  }
+
   private void leave(NodeFacts node, String field, String message) {
     Problem problem = new Problem(node.ref().path() + field, message);
     // What is wrong with a field by itself has been said.
@@ -165,7 +170,7 @@ final class NodeGroups {
             }
           }
         });
-    return right == null ? List.of() : by.get(right);
+    return right == null ? List.of() : by.getOrDefault(right, List.of());
   }
 
   /** The key of the longest list; null if two are as long. */
@@ -191,9 +196,7 @@ final class NodeGroups {
     if (first.dynamic()) {
       TreeMap<String, List<NodeFacts>> cubes = new TreeMap<>(NaturalOrder.INSTANCE);
       for (NodeFacts node : members) {
-        cubes
-            .computeIfAbsent(layout(node).tags().get(0).id(), k -> new ArrayList<>())
-            .add(node);
+        cubes.computeIfAbsent(layout(node).tags().get(0).id(), k -> new ArrayList<>()).add(node);
       }
       List<Root> all = new ArrayList<>();
       cubes.forEach((id, nodes) -> all.add(root(layout(nodes.get(0)).tags().get(0), nodes)));
@@ -214,8 +217,7 @@ final class NodeGroups {
               List.of(new PartitionRow.Member(node, List.of()))));
     }
     NodeFacts.Tag pool =
-        new NodeFacts.Tag(
-            topology, TpuLabels.NODE_POOL, domain.substring(domain.indexOf('/') + 1));
+        new NodeFacts.Tag(topology, TpuLabels.NODE_POOL, domain.substring(domain.indexOf('/') + 1));
     Map<String, List<NodeFacts>> named = new LinkedHashMap<>();
     for (NodeFacts node : members) {
       NodeFacts.Tag tag = layout(node).tag(topology);
@@ -236,12 +238,16 @@ final class NodeGroups {
         leave(
             node,
             ".metadata.labels[" + tag.label() + "]",
-            "expected " + id + " as most nodes of " + domain + " have, but was " + tag.id()
+            "expected "
+                + id
+                + " as most nodes of "
+                + domain
+                + " have, but was "
+                + tag.id()
                 + "; mend the label");
       }
     }
-    NodeFacts.Tag own = layout(named.get(id).get(0)).tag(topology);
-    return List.of(root(Objects.requireNonNull(own), inside));
+    return List.of(root(tag(named.getOrDefault(id, inside).get(0), topology), inside));
   }
 
   /** A level counts where at least half of the nodes have it; those that lack it are left out. */
@@ -283,7 +289,7 @@ final class NodeGroups {
         leave(
             node,
             ".metadata.labels["
-                + Objects.requireNonNull(layout(having.get(lacking).get(0)).tag(lacking)).label()
+                + tag(having.getOrDefault(lacking, members).get(0), lacking).label()
                 + "]",
             "expected the id of a partition, as other nodes of "
                 + tag.id()
@@ -294,7 +300,7 @@ final class NodeGroups {
   }
 
   private void ignore(NodeFacts node, Shape level, NodeFacts.Tag root) {
-    NodeFacts.Tag tag = Objects.requireNonNull(layout(node).tag(level));
+    NodeFacts.Tag tag = tag(node, level);
     problems.add(
         new Problem(
             NodeFacts.path(node.name(), tag.label()),
@@ -397,8 +403,6 @@ final class NodeGroups {
         root.id(),
         root.label(),
         root.levels(),
-        root.members().stream()
-            .filter(member -> !gone.contains(member.node().name()))
-            .toList());
+        root.members().stream().filter(member -> !gone.contains(member.node().name())).toList());
   }
 }

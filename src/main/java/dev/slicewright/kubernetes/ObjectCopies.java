@@ -95,8 +95,7 @@ final class ObjectCopies {
   private static HasMetadata whole(HasMetadata object) {
     if (!(object instanceof GenericKubernetesResource)) {
       try {
-        HasMetadata copy =
-            MAPPER.treeToValue(MAPPER.valueToTree(object), object.getClass());
+        HasMetadata copy = MAPPER.treeToValue(MAPPER.valueToTree(object), object.getClass());
         if (copy != null) {
           return copy;
         }
@@ -173,8 +172,7 @@ final class ObjectCopies {
     if (containers != null) {
       for (Container container : containers) {
         ResourceRequirements resources = container == null ? null : container.getResources();
-        if (resources != null
-            && (names(resources.getLimits()) || names(resources.getRequests()))) {
+        if (resources != null && (names(resources.getLimits()) || names(resources.getRequests()))) {
           return true;
         }
       }
@@ -265,7 +263,8 @@ final class ObjectCopies {
   private static Container copy(Container from) {
     Container container = new Container();
     container.setName(from.getName());
-    container.setRestartPolicy(from.getRestartPolicy()); // tells side-cars from other init containers
+    container.setRestartPolicy(
+        from.getRestartPolicy()); // tells side-cars from other init containers
     ResourceRequirements resources = from.getResources();
     if (resources != null) {
       ResourceRequirements copy = new ResourceRequirements();

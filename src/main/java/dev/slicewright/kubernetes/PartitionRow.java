@@ -85,9 +85,7 @@ final class PartitionRow {
     Shape below = levels.get(level);
     TreeMap<String, List<Member>> inside = new TreeMap<>();
     for (Member member : members) {
-      inside
-          .computeIfAbsent(member.tags().get(level).id(), k -> new ArrayList<>())
-          .add(member);
+      inside.computeIfAbsent(member.tags().get(level).id(), k -> new ArrayList<>()).add(member);
     }
     int most = (int) (shape.chips() / below.chips());
     if (inside.size() > most) {

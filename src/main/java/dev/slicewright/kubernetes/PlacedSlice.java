@@ -105,8 +105,7 @@ record PlacedSlice(
               TpuLabels.NODE_POOL, domain.labels().getOrDefault(TpuLabels.NODE_POOL, plainName()));
       case NODE ->
           new Binding(
-              TpuLabels.HOSTNAME,
-              domain.labels().getOrDefault(TpuLabels.HOSTNAME, nodes().get(0)));
+              TpuLabels.HOSTNAME, domain.labels().getOrDefault(TpuLabels.HOSTNAME, nodes().get(0)));
     };
   }
 

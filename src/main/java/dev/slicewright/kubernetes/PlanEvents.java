@@ -1,5 +1,6 @@
 package dev.slicewright.kubernetes;
 
+import dev.slicewright.fleet.RunningSlice;
 import dev.slicewright.plan.BrokenSlice;
 import dev.slicewright.plan.Eviction;
 import dev.slicewright.plan.Move;
@@ -8,7 +9,6 @@ import dev.slicewright.plan.Reason;
 import dev.slicewright.plan.RequestPlacement;
 import dev.slicewright.plan.Staying;
 import dev.slicewright.plan.Unplaced;
-import dev.slicewright.fleet.RunningSlice;
 import io.fabric8.kubernetes.api.model.Event;
 import io.fabric8.kubernetes.api.model.EventBuilder;
 import java.time.Instant;
@@ -71,7 +71,9 @@ final class PlanEvents {
           WARNING,
           "Broken" + camelCase(broken.reason()),
           broken.slice().id().request(),
-          "slice " + broken.slice().id().index() + " uses failed parts and stays. "
+          "slice "
+              + broken.slice().id().index()
+              + " uses failed parts and stays. "
               + broken.sentence());
     }
     for (Staying staying : plan.staying()) {
@@ -79,7 +81,9 @@ final class PlanEvents {
           WARNING,
           "Staying" + camelCase(staying.reason()),
           staying.slice().id().request(),
-          "slice " + staying.slice().id().index() + " is not out of a drained part in time. "
+          "slice "
+              + staying.slice().id().index()
+              + " is not out of a drained part in time. "
               + staying.sentence());
     }
     return List.copyOf(events.events);
@@ -92,7 +96,7 @@ final class PlanEvents {
 
   static String camelCase(Reason reason) {
     StringBuilder text = new StringBuilder();
-    for (String word : reason.name().split("_")) {
+    for (String word : reason.name().split("_", -1)) {
       text.append(word.charAt(0)).append(word.substring(1).toLowerCase(Locale.ROOT));
     }
     return text.toString();
@@ -157,12 +161,7 @@ final class PlanEvents {
     List<String> ids = place.partitionIds();
     return ids.isEmpty()
         ? where
-        : where
-            + " ("
-            + UnplacedWords.count(ids.size(), "partition")
-            + " "
-            + joined(ids)
-            + ")";
+        : where + " (" + UnplacedWords.count(ids.size(), "partition") + " " + joined(ids) + ")";
   }
 
   private static String joined(List<String> parts) {
@@ -215,8 +214,11 @@ final class PlanEvents {
 
   /** A name that may begin the name of an object; objects have such names already. */
   private static String readable(String name) {
-    String plain = name.toLowerCase(Locale.ROOT).replaceAll("[^a-z0-9]+", "-").replaceAll("^-|-$", "");
-    return plain.isEmpty() ? COMPONENT : name.matches("[a-z0-9]([-.a-z0-9]*[a-z0-9])?") ? name : plain;
+    String plain =
+        name.toLowerCase(Locale.ROOT).replaceAll("[^a-z0-9]+", "-").replaceAll("^-|-$", "");
+    return plain.isEmpty()
+        ? COMPONENT
+        : name.matches("[a-z0-9]([-.a-z0-9]*[a-z0-9])?") ? name : plain;
   }
 
   /** At most so many bytes of UTF-8. */
@@ -227,7 +229,9 @@ final class PlanEvents {
       bytes += point < 0x80 ? 1 : point < 0x800 ? 2 : point < 0x10000 ? 3 : 4;
       if (bytes > MAX_MESSAGE) {
         int end = i;
-        while (end > 0 && message.substring(0, end).getBytes(java.nio.charset.StandardCharsets.UTF_8).length > MAX_MESSAGE - 3) {
+        while (end > 0
+            && message.substring(0, end).getBytes(java.nio.charset.StandardCharsets.UTF_8).length
+                > MAX_MESSAGE - 3) {
           end = message.offsetByCodePoints(end, -1);
         }
         return message.substring(0, end) + "…";

@@ -21,7 +21,8 @@ final class PodChips {
 
   // Suffixes and exponents as Kubernetes' quantities have them.
   private static final Pattern QUANTITY =
-      Pattern.compile("([+-]?)([0-9]{0,18}(?:\\.[0-9]{0,18})?)(|[numkMGTPE]|[KMGTPE]i|[eE][+-]?[0-9]{1,2})");
+      Pattern.compile(
+          "([+-]?)([0-9]{0,18}(?:\\.[0-9]{0,18})?)(|[numkMGTPE]|[KMGTPE]i|[eE][+-]?[0-9]{1,2})");
 
   private static final Map<String, BigDecimal> SUFFIXES =
       Map.ofEntries(
@@ -119,7 +120,8 @@ final class PodChips {
     if (request.isPresent() && requested >= 0 && limited >= 0 && requested != limited) {
       sound = false;
       request.problem(
-          "the limit of " + limited, "chips cannot be shared: write both alike, or the limit alone");
+          "the limit of " + limited,
+          "chips cannot be shared: write both alike, or the limit alone");
     }
     return Math.max(limited, 0);
   }

@@ -11,9 +11,9 @@ import java.util.Objects;
  * @param podSet its pod set; empty where there is one only
  * @param group the number of the group of pods that it belongs to, from 0: of a JobSet the index of
  *     the job, of a LeaderWorkerSet that of the group. Most often a group is a slice
- * @param index its number among the pods of its pod set in that group, from 0: of an indexed Job the
- *     completion index; of a LeaderWorkerSet one less than the worker index where leaders have a
- *     template of their own
+ * @param index its number among the pods of its pod set in that group, from 0: of an indexed Job
+ *     the completion index; of a LeaderWorkerSet one less than the worker index where leaders have
+ *     a template of their own
  * @param node the name of the node
  * @param orderAssumed whether the order of workers is assumed, because the platform gives labels
  *     but no coordinates

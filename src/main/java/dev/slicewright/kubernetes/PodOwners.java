@@ -88,12 +88,10 @@ final class PodOwners implements Owners {
     Map<String, TreeSet<String>> unnumbered = new TreeMap<>();
     for (HasMetadata object : objects) {
       if (object instanceof Pod pod && !isOver(pod) && number(pod, COMPLETION_INDEX) < 0) {
-        HasMetadata top = index.top(pod);
-        Seat seat = top == pod ? null : seat(pod, top);
-        Workload workload = seat == null ? null : workloads.get(seat.request);
+        Workload workload = workload(pod);
         if (workload != null && workload.request().slices() > 1) {
           unnumbered
-              .computeIfAbsent(seat.request, id -> new TreeSet<>())
+              .computeIfAbsent(workload.request().id(), id -> new TreeSet<>())
               .add(ObjectRef.of(pod).path());
         }
       }
@@ -122,9 +120,11 @@ final class PodOwners implements Owners {
           : Optional.empty();
     }
     Seat seat = seat(pod, top);
-    Workload workload = seat == null ? null : workloads.get(seat.request);
-    if (workload != null) {
-      return Optional.of(owner(pod, seat, workload, podSet(pod, top)));
+    if (seat != null) {
+      Workload workload = workloads.get(seat.request);
+      if (workload != null) {
+        return Optional.of(owner(pod, seat, workload, podSet(pod, top)));
+      }
     }
     if (!WorkIndex.wantsChips(pod)) {
       return Optional.empty();
@@ -132,6 +132,13 @@ final class PodOwners implements Owners {
     String request = seat == null ? request(top, podSet(pod, top)) : seat.request;
     Claim claim = claim(pod);
     return Optional.of(new PodOwner(request, claim.slice, claim.worker));
+  }
+
+  /** The workload that a pod is part of by way of objects that are here. */
+  private @Nullable Workload workload(Pod pod) {
+    HasMetadata top = index.top(pod);
+    Seat seat = top == pod ? null : seat(pod, top);
+    return seat == null ? null : workloads.get(seat.request);
   }
 
   private @Nullable Seat seat(Pod pod, HasMetadata top) {
@@ -204,9 +211,7 @@ final class PodOwners implements Owners {
     }
     int place = before + at;
     return new PodOwner(
-        seat.request,
-        slice + place / layout.podsPerSlice(),
-        place % layout.podsPerSlice());
+        seat.request, slice + place / layout.podsPerSlice(), place % layout.podsPerSlice());
   }
 
   /** The number of a pod in its pod set's group; -1 if it has none. */
@@ -221,9 +226,10 @@ final class PodOwners implements Owners {
       return number(pod, POD_GROUP_INDEX);
     }
     // A Workload that does not say how many jobs its pods come from: each fills a slice.
-    int perJob = job > 0 && seat.podsPerJob > layout.podsPerSlice() * job
-        ? layout.podsPerSlice()
-        : seat.podsPerJob;
+    int perJob =
+        job > 0 && seat.podsPerJob > layout.podsPerSlice() * job
+            ? layout.podsPerSlice()
+            : seat.podsPerJob;
     return job * perJob + number;
   }
 
@@ -286,14 +292,12 @@ final class PodOwners implements Owners {
     }
     if (controller != null && controller.getName() != null && isOfSeveralHosts(pod)) {
       return new Claim(
-          Names.request(
-              String.valueOf(controller.getKind()), namespace, controller.getName(), ""),
+          Names.request(String.valueOf(controller.getKind()), namespace, controller.getName(), ""),
           false,
           0,
           -1);
     }
-    return new Claim(
-        Names.request(WorkKind.POD.kind(), namespace, ref.name(), ""), true, 0, 0);
+    return new Claim(Names.request(WorkKind.POD.kind(), namespace, ref.name(), ""), true, 0, 0);
   }
 
   /** Whether the slice that a pod wants has more chips than the pod. */
@@ -316,7 +320,11 @@ final class PodOwners implements Owners {
   public Optional<String> of(String namespace, String workload, String podSet) {
     for (WorkKind kind :
         new WorkKind[] {
-          WorkKind.WORKLOAD, WorkKind.JOB_SET, WorkKind.JOB, WorkKind.LEADER_WORKER_SET, WorkKind.POD
+          WorkKind.WORKLOAD,
+          WorkKind.JOB_SET,
+          WorkKind.JOB,
+          WorkKind.LEADER_WORKER_SET,
+          WorkKind.POD
         }) {
       HasMetadata found = index.find(kind, namespace, workload).orElse(null);
       if (found != null) {

@@ -69,8 +69,7 @@ final class PodSets {
     this.ref = ObjectRef.of(object);
     this.root = Generic.read(object, problems);
     this.annotations =
-        Generic.read(
-            ref.path() + ".metadata.annotations", Generic.annotations(object), problems);
+        Generic.read(ref.path() + ".metadata.annotations", Generic.annotations(object), problems);
   }
 
   /** The fields of the object. */
@@ -280,9 +279,7 @@ final class PodSets {
       List<PodSet> into) {
     if (groups > 0 && pods > 0) {
       String exclusive =
-          kind == WorkKind.LEADER_WORKER_SET
-              ? TpuLabels.LWS_EXCLUSIVE
-              : TpuLabels.JOBSET_EXCLUSIVE;
+          kind == WorkKind.LEADER_WORKER_SET ? TpuLabels.LWS_EXCLUSIVE : TpuLabels.JOBSET_EXCLUSIVE;
       into.add(
           new PodSet(
               name,

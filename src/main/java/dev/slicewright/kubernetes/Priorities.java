@@ -69,8 +69,7 @@ final class Priorities {
     }
     classes.put(ref.name(), value.getAsLong());
     if (fields.flag("globalDefault").orElse(false)) {
-      byDefault =
-          OptionalLong.of(Math.min(byDefault.orElse(Long.MAX_VALUE), value.getAsLong()));
+      byDefault = OptionalLong.of(Math.min(byDefault.orElse(Long.MAX_VALUE), value.getAsLong()));
     }
   }
 

@@ -11,7 +11,6 @@ import dev.slicewright.topology.AcceleratorType;
 import dev.slicewright.topology.Shape;
 import java.util.ArrayList;
 import java.util.HashSet;
-import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -26,8 +25,8 @@ import org.jspecify.annotations.Nullable;
  * platform's rules first. Confined to one thread at a time.
  *
  * <p>The shape is the annotation {@code gke-tpu-slice-topology}, else the selector {@code
- * gke-tpu-topology}, else the shape in the label that Kueue's topology request names. On v5e and v6e
- * a selector larger than the annotation is the topology of the pool that the slice is cut from.
+ * gke-tpu-topology}, else the shape in the label that Kueue's topology request names. On v5e and
+ * v6e a selector larger than the annotation is the topology of the pool that the slice is cut from.
  * Source: GKE's and Kueue's documentation; the webhooks of the tpu-slice controller.
  */
 final class RequestReader {
@@ -59,9 +58,7 @@ final class RequestReader {
     this.found = found;
     this.before = count();
     this.workers =
-        ask.podSets().stream()
-            .filter(p -> p.chips().chips() > 0 || !p.chips().isSound())
-            .toList();
+        ask.podSets().stream().filter(p -> p.chips().chips() > 0 || !p.chips().isSound()).toList();
   }
 
   private int count() {
@@ -149,15 +146,10 @@ final class RequestReader {
     int slices = Math.multiplyExact(groups, layout.get().slicesPerGroup());
     checkJobs(layout.get());
     SliceRequest.Builder request =
-        SliceRequest.builder(id)
-            .shape(shape)
-            .slices(slices)
-            .spread(spread(shape, slices, layout.get()));
+        place(id, slot, conditions).slices(slices).spread(spread(shape, slices, layout.get()));
     if (!named.isEmpty()) {
-      request.accelerators(
-          names(legality.types(), new LinkedHashSet<>()).toArray(new String[0]));
+      request.accelerators(names(legality.types(), new TreeSet<>()).toArray(new String[0]));
     }
-    place(request, slot, conditions);
     return isSound()
         ? Optional.of(new Result(request, layout.get(), List.copyOf(notes)))
         : Optional.empty();
@@ -191,17 +183,7 @@ final class RequestReader {
     for (int i = 0; i < conditions.size(); i++) {
       String other = conditions.get(i).equal().get(key);
       if (value != null && other != null && !value.equals(other)) {
-        workers
-            .get(i)
-            .template()
-            .spec()
-            .get("nodeSelector", key)
-            .problem(
-                "expected \""
-                    + value
-                    + "\", as the other pods of its slices select, but was \""
-                    + other
-                    + "\"; select alike");
+        selectAlike(workers.get(i), key, value, other);
       }
       value = value == null ? other : value;
     }
@@ -246,9 +228,12 @@ final class RequestReader {
       Generic field = worker.template().annotation(TpuLabels.SLICE_TOPOLOGY);
       String text = field.text().orElse("");
       Shape shape = text.isEmpty() ? null : parse(field, text);
-      if (shape != null && wanted == null) {
+      if (shape == null) {
+        continue;
+      }
+      if (wanted == null) {
         wanted = new Wanted(field, text, shape, selected);
-      } else if (shape != null && !wanted.shape.sorted().equals(shape.sorted())) {
+      } else if (!wanted.shape.sorted().equals(shape.sorted())) {
         field.problem(
             wanted.shape + ", as the other pods of its slices want", "one slice has one shape");
       }
@@ -362,18 +347,18 @@ final class RequestReader {
   }
 
   /**
-   * Groups of a LeaderWorkerSet above one cube cannot be formed on demand: what would be required of
-   * all pods is the label of one cube.
+   * Groups of a LeaderWorkerSet above one cube cannot be formed on demand: what would be required
+   * of all pods is the label of one cube.
    */
   private void checkGroupOfCubes(
       NodeConditions.Slot slot, NodeConditions conditions, Wanted wanted) {
     if (conditions.match(context.domains(), slot).possible().isEmpty()) {
       wanted.field.problem(
-              "expected at most one cube (4x4x4), but was "
-                  + wanted.shape
-                  + ": the slice controller asks that all pods of a LeaderWorkerSet's group are in"
-                  + " one partition, and no partition is larger; use a JobSet for slices of several"
-                  + " cubes");
+          "expected at most one cube (4x4x4), but was "
+              + wanted.shape
+              + ": the slice controller asks that all pods of a LeaderWorkerSet's group are in"
+              + " one partition, and no partition is larger; use a JobSet for slices of several"
+              + " cubes");
     }
   }
 
@@ -404,7 +389,8 @@ final class RequestReader {
     long perGroup = 0;
     List<Workload.Member> members = new ArrayList<>();
     for (PodSet podSet : ask.podSets()) {
-      long pods = groups == podSet.groups() ? podSet.pods() : (long) podSet.groups() * podSet.pods();
+      long pods =
+          groups == podSet.groups() ? podSet.pods() : (long) podSet.groups() * podSet.pods();
       if (podSet.chips().chips() > 0) {
         perGroup += pods;
       }
@@ -424,8 +410,7 @@ final class RequestReader {
       }
       return Optional.empty();
     }
-    return Optional.of(
-        new Workload.Layout(members, (int) (perGroup / perSlice), (int) perSlice));
+    return Optional.of(new Workload.Layout(members, (int) (perGroup / perSlice), (int) perSlice));
   }
 
   private String wrongCount(Shape shape, long chips, long perSlice, long perGroup) {
@@ -447,7 +432,11 @@ final class RequestReader {
         + "), but there are "
         + perGroup
         + (whole && kind == WorkKind.JOB_SET
-            ? "; write " + perGroup / perSlice + " times the replicas, of " + perSlice + " pods each"
+            ? "; write "
+                + perGroup / perSlice
+                + " times the replicas, of "
+                + perSlice
+                + " pods each"
             : whole
                 ? "; to fill " + perGroup / perSlice + " slices, set " + TpuLabels.SLICE_SIZE
                 : "; set it so, or choose the shape for " + perGroup * chips + " chips");
@@ -477,11 +466,11 @@ final class RequestReader {
       grouped = true;
       checkGroupSize(wish, given.getAsLong(), shape, perSlice, pods);
     }
-    return checkSubGroups(perSlice) | grouped;
+    boolean subGroups = checkSubGroups(perSlice);
+    return grouped || subGroups;
   }
 
-  private void checkGroupSize(
-      TopologyWish wish, long size, Shape shape, long perSlice, long pods) {
+  private void checkGroupSize(TopologyWish wish, long size, Shape shape, long perSlice, long pods) {
     if (pods % size != 0) {
       // kueue#15277: such work is charged, and its last pods are never placed.
       wish.sliceSize()
@@ -515,7 +504,10 @@ final class RequestReader {
     } else if (perSlice % size != 0) {
       wish.sliceSize()
           .problem(
-              "expected a part of the " + perSlice + " pods of a slice, but was " + size
+              "expected a part of the "
+                  + perSlice
+                  + " pods of a slice, but was "
+                  + size
                   + "; whether several slices share a "
                   + label
                   + " cannot be asked for");
@@ -527,7 +519,8 @@ final class RequestReader {
   }
 
   private static String levels() {
-    return TpuLabels.BLOCK + " or the label of partitions of the shape (of 4x4x4 for several cubes)";
+    return TpuLabels.BLOCK
+        + " or the label of partitions of the shape (of 4x4x4 for several cubes)";
   }
 
   /** A label of partitions must be the shape's own, or that of cubes for shapes of several. */
@@ -595,8 +588,7 @@ final class RequestReader {
       note(wish.unconstrained(), "asks for nothing");
       if (wish.required().isPresent()) {
         // What is required of a LeaderWorkerSet is required of each of its groups.
-        int together =
-            kind == WorkKind.LEADER_WORKER_SET ? layout.slicesPerGroup() : slices;
+        int together = kind == WorkKind.LEADER_WORKER_SET ? layout.slicesPerGroup() : slices;
         same |= checkRequired(wish.required(), shape, together);
       }
       String exclusive = worker.exclusive().text().orElse("");
@@ -683,11 +675,11 @@ final class RequestReader {
         && inner.z() <= outer.z();
   }
 
-  private void place(
-      SliceRequest.Builder request, NodeConditions.Slot slot, List<NodeConditions> conditions) {
+  /** A request of the slot's shape with all that its workers ask of pods. */
+  private SliceRequest.Builder place(
+      String id, NodeConditions.Slot slot, List<NodeConditions> conditions) {
+    SliceRequest.Builder request = null;
     Map<String, String> required = new TreeMap<>();
-    Set<String> forbidden = new TreeSet<>();
-    boolean healthyOnly = false;
     Set<NodeConditions> seen = new HashSet<>();
     for (int i = 0; i < conditions.size(); i++) {
       if (!seen.add(conditions.get(i))) {
@@ -695,28 +687,35 @@ final class RequestReader {
       }
       NodeConditions.Match match = conditions.get(i).match(context.domains(), slot);
       addAll(workers.get(i), match.problems());
-      for (Map.Entry<String, String> label : match.required().entrySet()) {
+      SliceRequest base = match.base();
+      for (Map.Entry<String, String> label : base.requiredLabels().entrySet()) {
         String other = required.putIfAbsent(label.getKey(), label.getValue());
         if (other != null && !other.equals(label.getValue())) {
-          workers
-              .get(i)
-              .template()
-              .spec()
-              .get("nodeSelector", label.getKey())
-              .problem(
-                  "expected \""
-                      + other
-                      + "\", as the other pods of its slices select, but was \""
-                      + label.getValue()
-                      + "\"; select alike");
+          selectAlike(workers.get(i), label.getKey(), other, label.getValue());
         }
       }
-      forbidden.addAll(match.forbidden());
-      healthyOnly |= match.healthyOnly();
+      request = request == null ? base.toBuilder(id) : merged(request, base);
     }
-    required.forEach(request::requireLabel);
-    forbidden.forEach(id -> request.forbidLabel(TpuLabels.OWN_POD, id));
-    request.healthyOnly(healthyOnly);
+    return request == null ? SliceRequest.builder(id).shape(slot.shape()) : request;
+  }
+
+  private static SliceRequest.Builder merged(SliceRequest.Builder request, SliceRequest other) {
+    other.requiredLabels().forEach(request::requireLabel);
+    other.forbiddenLabels().forEach(request::forbidLabels);
+    return other.healthyOnly() ? request.healthyOnly(true) : request;
+  }
+
+  private static void selectAlike(PodSet worker, String key, String expected, String value) {
+    worker
+        .template()
+        .spec()
+        .get("nodeSelector", key)
+        .problem(
+            "expected \""
+                + expected
+                + "\", as the other pods of its slices select, but was \""
+                + value
+                + "\"; select alike");
   }
 
   private void addAll(PodSet worker, List<Problem> relative) {

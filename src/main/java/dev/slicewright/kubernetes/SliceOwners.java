@@ -229,6 +229,8 @@ final class SliceOwners {
     Map<Integer, Claim> byIndex = new TreeMap<>();
     List<Claim> refused = new ArrayList<>();
     List<Claim> numberless = new ArrayList<>();
+    // Schedulers that disagree may have made two Slices of one slice: where its pods are, it is.
+    siblings.sort(Comparator.comparing(claim -> claim.pods.stream().noneMatch(p -> runs(p, id))));
     Claim model = null; // the first that fits: all others are as it is
     for (Claim claim : siblings) {
       String why = whyNot(request, claim, model);
@@ -263,6 +265,10 @@ final class SliceOwners {
       missing.put(id, absent);
     }
     return refused;
+  }
+
+  private static boolean runs(PodSeat pod, String request) {
+    return pod.owner() != null && !pod.leaving() && pod.owner().request().equals(request);
   }
 
   /** Gives free numbers by name, so that -2 comes before -10; returns those left without one. */

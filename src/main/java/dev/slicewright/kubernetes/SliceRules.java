@@ -80,7 +80,8 @@ public final class SliceRules {
     String path = path(slice);
     if (!API_VERSION.equals(slice.getApiVersion())) {
       problems.add(
-          path + ".apiVersion", "expected " + API_VERSION + ", was " + shown(slice.getApiVersion()));
+          path + ".apiVersion",
+          "expected " + API_VERSION + ", was " + shown(slice.getApiVersion()));
     }
     if (!KIND.equals(slice.getKind())) {
       problems.add(path + ".kind", "expected " + KIND + ", was " + shown(slice.getKind()));
@@ -160,8 +161,7 @@ public final class SliceRules {
 
   // ---- one object
 
-  private static void checkMetadata(
-      @Nullable ObjectMeta metadata, String path, Problems problems) {
+  private static void checkMetadata(@Nullable ObjectMeta metadata, String path, Problems problems) {
     String name = metadata == null ? null : metadata.getName();
     if (name == null || name.length() > MAX_NAME || !NAME.matcher(name).matches()) {
       problems.add(
@@ -271,8 +271,7 @@ public final class SliceRules {
     }
     Matcher match = TOPOLOGY.matcher(given instanceof String text ? text : "");
     if (!match.matches()) {
-      problems.add(
-          path, "expected three whole numbers such as 4x4x8, sorted, was " + shown(given));
+      problems.add(path, "expected three whole numbers such as 4x4x8, sorted, was " + shown(given));
       return 0;
     }
     long a = Long.parseLong(match.group(1));
@@ -300,8 +299,7 @@ public final class SliceRules {
     return legal ? a * b * c : 0;
   }
 
-  private static void checkIds(
-      @Nullable Object given, long chips, String path, Problems problems) {
+  private static void checkIds(@Nullable Object given, long chips, String path, Problems problems) {
     if (!(given instanceof List<?> ids) || ids.isEmpty()) {
       problems.add(path, "expected a list of one id or more, was " + shown(given));
       return;
@@ -440,7 +438,8 @@ public final class SliceRules {
     Set<String> others = new TreeSet<>();
     for (Node node : taken) {
       String other = label(node, TpuLabels.SLICE);
-      boolean free = other == null || other.isEmpty() || other.equals(slice.getMetadata().getName());
+      boolean free =
+          other == null || other.isEmpty() || other.equals(slice.getMetadata().getName());
       if (!free && others.add(other)) {
         problems.add(
             path + ".spec.partitionIds",

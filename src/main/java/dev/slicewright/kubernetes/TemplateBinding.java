@@ -53,7 +53,11 @@ final class TemplateBinding {
     List<Binding> bindings = places.stream().map(PlacedSlice::binding).toList();
     this.key = bindings.get(0).key();
     this.values = new LinkedHashSet<>();
-    bindings.forEach(binding -> values.add(binding.value()));
+    for (Binding binding : bindings) {
+      if (!binding.value().isEmpty()) { // else pods run without a Slice, which nobody can select
+        values.add(binding.value());
+      }
+    }
     Domain domain = first.domain();
     boolean dynamic = domain.kind() == Domain.Kind.DYNAMIC;
     putIfKnown(TpuLabels.ACCELERATOR, domain);
@@ -63,7 +67,7 @@ final class TemplateBinding {
       putIfKnown(TpuLabels.TOPOLOGY, domain); // of the pool, for sub-slices too
     }
     if (values.size() == 1) {
-      selector.put(key, bindings.get(0).value());
+      selector.put(key, values.iterator().next());
     }
     annotations.put(TpuLabels.OWN_REQUEST, request);
     sliceTopology =
@@ -86,7 +90,9 @@ final class TemplateBinding {
     }
   }
 
-  /** The label of which each job or group has one value of its own, where slices share a template. */
+  /**
+   * The label of which each job or group has one value of its own, where slices share a template.
+   */
   Optional<String> exclusiveTopology() {
     return exclusive && values.size() > 1 ? Optional.of(key) : Optional.empty();
   }
@@ -143,7 +149,7 @@ final class TemplateBinding {
       return;
     }
     Map<String, @Nullable Object> spec = map(template, "spec");
-    for (String label : binding.split(",")) {
+    for (String label : binding.split(",", -1)) {
       if (spec.get("nodeSelector") instanceof Map<?, ?> selector) {
         selector.remove(label);
       }
@@ -151,8 +157,7 @@ final class TemplateBinding {
       removeAffinity(spec, label);
     }
     removeIfEmpty(spec, "nodeSelector");
-    for (String own :
-        List.of(TpuLabels.OWN_BINDING, TpuLabels.OWN_REQUEST, TpuLabels.OWN_EPOCH)) {
+    for (String own : List.of(TpuLabels.OWN_BINDING, TpuLabels.OWN_REQUEST, TpuLabels.OWN_EPOCH)) {
       notes.remove(own);
     }
   }
@@ -257,7 +262,8 @@ final class TemplateBinding {
     return cast(tree.get(field));
   }
 
-  private static List<@Nullable Object> list(Map<String, @Nullable Object> tree, String field) {
+  /** The list of a field, made where there is none. */
+  static List<@Nullable Object> list(Map<String, @Nullable Object> tree, String field) {
     if (!(tree.get(field) instanceof List<?>)) {
       tree.put(field, new ArrayList<@Nullable Object>());
     }

@@ -6,7 +6,6 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.function.IntFunction;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
@@ -19,8 +18,8 @@ import org.jspecify.annotations.Nullable;
  * one, {@code v1beta2} by level with common beginnings and ends taken out. It is never empty or
  * partial: it stands for all pods of its pod set.
  *
- * @param levels keys of node labels, from the widest; {@code kubernetes.io/hostname} alone where the
- *     topology ends in it, as Kueue itself writes it
+ * @param levels keys of node labels, from the widest; {@code kubernetes.io/hostname} alone where
+ *     the topology ends in it, as Kueue itself writes it
  * @param domains the domains of the last level that get pods, one or more, each with a value for
  *     every level; in ascending order of all levels of the topology
  */
@@ -65,7 +64,11 @@ public record TopologyAssignment(List<String> levels, List<Domain> domains) {
       if (domain.values().size() != levels.size()) {
         problems.add(
             "domains[" + i + "].values",
-            "expected a value for each of " + levels + ", but was " + domain.values() + "; give one");
+            "expected a value for each of "
+                + levels
+                + ", but was "
+                + domain.values()
+                + "; give one");
       }
       if (domain.count() < 1) {
         problems.add(
@@ -144,7 +147,10 @@ public record TopologyAssignment(List<String> levels, List<Domain> domains) {
     int shortest = Integer.MAX_VALUE;
     for (String value : values) {
       prefix = Math.min(prefix, common(first, value, i -> i, i -> i));
-      suffix = Math.min(suffix, common(first, value, i -> first.length() - 1 - i, i -> value.length() - 1 - i));
+      suffix =
+          Math.min(
+              suffix,
+              common(first, value, i -> first.length() - 1 - i, i -> value.length() - 1 - i));
       shortest = Math.min(shortest, value.length());
     }
     int end = Math.min(suffix, shortest - Math.min(prefix, shortest)); // no character in both
@@ -157,8 +163,7 @@ public record TopologyAssignment(List<String> levels, List<Domain> domains) {
     }
     tree.put(
         "roots",
-        new ArrayList<>(
-            values.stream().map(v -> v.substring(begin, v.length() - end)).toList()));
+        new ArrayList<>(values.stream().map(v -> v.substring(begin, v.length() - end)).toList()));
     return tree;
   }
 

@@ -41,8 +41,7 @@ record TopologyWish(
         field(template, TpuLabels.REQUIRED_TOPOLOGY, request, "required"),
         field(template, TpuLabels.PREFERRED_TOPOLOGY, request, "preferred"),
         field(template, TpuLabels.UNCONSTRAINED_TOPOLOGY, request, "unconstrained"),
-        field(
-            template, TpuLabels.SLICE_REQUIRED_TOPOLOGY, request, "podSetSliceRequiredTopology"),
+        field(template, TpuLabels.SLICE_REQUIRED_TOPOLOGY, request, "podSetSliceRequiredTopology"),
         field(template, TpuLabels.SLICE_SIZE, request, "podSetSliceSize"),
         field(template, LAYERS, request, "podsetSliceRequiredTopologyConstraints"),
         field(template, TpuLabels.GROUP_NAME, request, "podSetGroupName"));
@@ -76,7 +75,9 @@ record TopologyWish(
   static Optional<Shape> shapeOf(String label) {
     for (String prefix : new String[] {TpuLabels.PARTITION_PREFIX, TpuLabels.SUBSLICE_PREFIX}) {
       int end = label.length() - TpuLabels.ID_SUFFIX.length();
-      if (label.startsWith(prefix) && label.endsWith(TpuLabels.ID_SUFFIX) && end > prefix.length()) {
+      if (label.startsWith(prefix)
+          && label.endsWith(TpuLabels.ID_SUFFIX)
+          && end > prefix.length()) {
         try {
           return Optional.of(Shape.parse(label.substring(prefix.length(), end)));
         } catch (InvalidInputException e) {

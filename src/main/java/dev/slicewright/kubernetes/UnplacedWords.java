@@ -2,7 +2,6 @@ package dev.slicewright.kubernetes;
 
 import dev.slicewright.fleet.EffectiveHealth;
 import dev.slicewright.fleet.Fleet;
-import dev.slicewright.fleet.Health;
 import dev.slicewright.fleet.Hold;
 import dev.slicewright.fleet.Pod;
 import dev.slicewright.plan.Plan;
@@ -16,12 +15,15 @@ import dev.slicewright.topology.PartitionId;
 import dev.slicewright.topology.Shape;
 import dev.slicewright.topology.TpuTopology;
 import java.util.ArrayList;
+import java.util.EnumMap;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -30,6 +32,23 @@ import org.jspecify.annotations.Nullable;
  * thread at a time.
  */
 final class UnplacedWords {
+
+  /** How a unit stands: the first that applies, failed first. */
+  private enum Standing {
+    FAILED("failed"),
+    USED("in use"),
+    CORDONED("cordoned"),
+    HELD("held for others"),
+    FREE("free");
+
+    private final String words;
+
+    Standing(String words) {
+      this.words = words;
+    }
+  }
+
+  private static final int CUBE_CHIPS = 64;
 
   private final Cluster cluster;
   private final Plan plan;
@@ -50,7 +69,7 @@ final class UnplacedWords {
       return unplaced.sentence();
     }
     Fleet fleet = fleet(unplaced.reason());
-    return best(request, fleet).map(tally -> tally.sentence(request) + " ").orElse("")
+    return best(request, fleet).map(tally -> tally.sentence(request.slices()) + " ").orElse("")
         + unplaced.sentence();
   }
 
@@ -67,46 +86,69 @@ final class UnplacedWords {
     return fleet;
   }
 
-  /** How the units of one pod, or of all pods that are one unit each, stand. */
+  /**
+   * How the units of one pod stand, or of all pods that are one unit each.
+   *
+   * @param unit what is counted
+   * @param where in which pod
+   * @param needed units that each slice needs
+   * @param counts how many of them are how
+   * @param freeChips chips that are free there, in pieces of units too
+   */
   private record Tally(
-      String unit, String where, Shape shape, long needed, int free, int used, int failed,
-      int cordoned, int held, long idleChips) {
+      String unit,
+      String where,
+      Shape shape,
+      long needed,
+      Map<Standing, Integer> counts,
+      long freeChips) {
 
-    int all() {
-      return free + used + failed + cordoned + held;
+    int count(Standing standing) {
+      return counts.getOrDefault(standing, 0);
     }
 
-    String sentence(SliceRequest request) {
+    long missing() {
+      return needed - count(Standing.FREE);
+    }
+
+    Tally plus(Tally other) {
+      Map<Standing, Integer> sum = new EnumMap<>(Standing.class);
+      sum.putAll(counts);
+      other.counts.forEach((standing, n) -> sum.merge(standing, n, Integer::sum));
+      return new Tally(unit, "in all", shape, needed, sum, freeChips + other.freeChips);
+    }
+
+    String sentence(int slices) {
+      int free = count(Standing.FREE);
       StringBuilder text = new StringBuilder("needs ");
-      if (request.slices() > 1) {
-        text.append(request.slices()).append(" slices of ");
+      if (slices > 1) {
+        text.append(slices).append(" slices of ");
       }
-      text.append(count(needed, unit));
-      text.append(needed > 1 ? " in one block for " : " for ").append(shape);
-      text.append("; ").append(free).append(" of ").append(all()).append(free == 1 ? " is" : " are");
-      text.append(" free ").append(where);
+      text.append(UnplacedWords.count(needed, unit))
+          .append(needed > 1 ? " in one block for " : " for ")
+          .append(shape)
+          .append("; ")
+          .append(free)
+          .append(" of ")
+          .append(counts.values().stream().mapToInt(Integer::intValue).sum())
+          .append(free == 1 ? " is free " : " are free ")
+          .append(where);
       List<String> rest = new ArrayList<>();
-      add(rest, used, "in use");
-      add(rest, failed, request.healthyOnly() ? "not healthy" : "failed");
-      add(rest, cordoned, "cordoned");
-      add(rest, held, "held for others");
+      for (Standing standing :
+          List.of(Standing.USED, Standing.FAILED, Standing.CORDONED, Standing.HELD)) {
+        if (count(standing) > 0) {
+          rest.add(count(standing) + " " + standing.words);
+        }
+      }
       if (!rest.isEmpty()) {
         text.append(" (").append(String.join(", ", rest)).append(')');
       }
-      if (free < needed && idleChips >= needed * chipsPerUnit()) {
-        text.append(", though ").append(count(idleChips, "chip")).append(" are free in pieces");
+      if (free < needed && freeChips >= shape.chips()) {
+        text.append(", though ")
+            .append(UnplacedWords.count(freeChips, "chip"))
+            .append(" are free in pieces");
       }
       return text.append('.').toString();
-    }
-
-    private long chipsPerUnit() {
-      return shape.chips() / Math.max(1, needed);
-    }
-
-    private static void add(List<String> rest, int number, String word) {
-      if (number > 0) {
-        rest.add(number + " " + word);
-      }
     }
   }
 
@@ -120,50 +162,21 @@ final class UnplacedWords {
     Tally pools = null;
     for (Pod pod : fleet.pods()) {
       Domain domain = cluster.domains().domain(pod.id()).orElse(null);
-      Shape shape = domain == null || !matches(request, pod) ? null : shape(request, pod.topology());
-      if (shape == null) {
+      if (domain == null || !matches(request, pod)) {
         continue;
       }
-      Tally tally = tally(request, pod, domain, shape);
-      if (tally == null) {
-        continue;
-      }
-      if (domain.kind() == Domain.Kind.POOL || domain.kind() == Domain.Kind.NODE) {
-        pools = pools == null ? tally : sum(pools, tally);
-      } else if (best == null || missing(tally) < missing(best)) {
+      Tally tally = tally(request, pod, domain);
+      if (tally != null && isOneSlice(domain)) {
+        pools = pools == null ? tally : pools.plus(tally);
+      } else if (tally != null && (best == null || tally.missing() < best.missing())) {
         best = tally;
       }
     }
     return Optional.ofNullable(best == null ? pools : best);
   }
 
-  private static long missing(Tally tally) {
-    return tally.needed() - tally.free();
-  }
-
-  private static Tally sum(Tally a, Tally b) {
-    return new Tally(
-        a.unit(),
-        "in all",
-        a.shape(),
-        a.needed(),
-        a.free() + b.free(),
-        a.used() + b.used(),
-        a.failed() + b.failed(),
-        a.cordoned() + b.cordoned(),
-        a.held() + b.held(),
-        0);
-  }
-
-  private static @Nullable Shape shape(SliceRequest request, TpuTopology topology) {
-    List<Shape> shapes =
-        request.shapes().isEmpty() ? topology.shapesFor(request.chips()) : request.shapes();
-    for (Shape shape : shapes) {
-      if (topology.isLegal(shape)) {
-        return topology.platformForm(shape);
-      }
-    }
-    return null;
+  private static boolean isOneSlice(Domain domain) {
+    return domain.kind() == Domain.Kind.POOL || domain.kind() == Domain.Kind.NODE;
   }
 
   /** As the planner matches pods. */
@@ -182,69 +195,77 @@ final class UnplacedWords {
     return value != null && values.contains(value);
   }
 
-  private @Nullable Tally tally(SliceRequest request, Pod pod, Domain domain, Shape shape) {
+  /** How a pod stands for the first shape that it can form; null if it can form none. */
+  private @Nullable Tally tally(SliceRequest request, Pod pod, Domain domain) {
     TpuTopology topology = pod.topology();
-    List<Footprint> units = new ArrayList<>();
-    long needed = 1;
-    String unit = shape + " partition";
-    if (domain.kind() == Domain.Kind.POOL || domain.kind() == Domain.Kind.NODE) {
-      unit = domain.kind() == Domain.Kind.POOL ? "node pool" : "node";
-      return stand(request, pod, unit, shape, 1, List.of(), "in all");
+    List<Shape> shapes =
+        request.shapes().isEmpty() ? topology.shapesFor(request.chips()) : request.shapes();
+    for (Shape wanted : shapes) {
+      List<int[]> units = units(topology, wanted, isOneSlice(domain));
+      if (topology.isLegal(wanted) && !units.isEmpty()) {
+        Shape shape = topology.platformForm(wanted);
+        long cubes = topology.cubesOf(shape);
+        String unit =
+            switch (domain.kind()) {
+              case POOL -> "node pool";
+              case NODE -> "node";
+              case DYNAMIC, SUBSLICING -> cubes > 0 ? "cube" : shape + " partition";
+            };
+        return new Tally(
+            unit,
+            isOneSlice(domain) ? "in all" : "in " + domain.id(),
+            shape,
+            Math.max(1, cubes),
+            counts(request, pod, units),
+            isOneSlice(domain) ? 0 : pod.freeChips());
+      }
     }
-    if (topology.cubesOf(shape) > 0) {
-      needed = topology.cubesOf(shape);
-      unit = "cube";
+    return null;
+  }
+
+  /** The cells of each unit that slices of a shape are made of. */
+  private static List<int[]> units(TpuTopology topology, Shape shape, boolean whole) {
+    List<int[]> units = new ArrayList<>();
+    if (whole) {
+      units.add(IntStream.range(0, topology.cellCount()).toArray());
+    } else if (topology.cubesOf(shape) > 0) {
       for (int i = 0; i < topology.cubeCount(); i++) {
-        units.add(new Footprint.Cubes(List.of(new CubeId(i))));
+        units.add(topology.cells(new Footprint.Cubes(List.of(new CubeId(i)))));
       }
     } else if (topology.partitions().isPresent()) {
       for (PartitionId id : topology.partitions().get().ofShape(shape)) {
-        units.add(new Footprint.Partition(id));
+        units.add(topology.cells(new Footprint.Partition(id)));
       }
-    } else {
-      return null;
     }
-    return stand(request, pod, unit, shape, needed, units, "in " + domain.id());
+    return units;
   }
 
-  /** How units of a pod stand; the whole pod where there are none. */
-  private Tally stand(
-      SliceRequest request,
-      Pod pod,
-      String unit,
-      Shape shape,
-      long needed,
-      List<Footprint> units,
-      String where) {
-    TpuTopology topology = pod.topology();
+  private Map<Standing, Integer> counts(SliceRequest request, Pod pod, List<int[]> units) {
     EffectiveHealth health = pod.health();
+    Set<Integer> brokenCells = new HashSet<>();
+    health.brokenCubes().forEach(cube -> brokenCells.add(pod.topology().firstCell(cube)));
+    if (request.healthyOnly()) {
+      health.degradedCubes().forEach(cube -> brokenCells.add(pod.topology().firstCell(cube)));
+    }
     CellSet held = held(request, pod);
-    int[] counts = new int[5];
-    if (units.isEmpty()) {
-      int[] cells = new int[topology.cellCount()];
-      java.util.Arrays.setAll(cells, i -> i);
-      boolean sound = !health.failedCells().containsAny(cells);
-      counts[state(pod, held, cells, sound)]++;
+    Map<Standing, Integer> counts = new EnumMap<>(Standing.class);
+    for (int[] cells : units) {
+      boolean failed =
+          health.failedCells().containsAny(cells)
+              || request.healthyOnly() && health.degradedCells().containsAny(cells)
+              || cells.length * pod.topology().chipsPerCell() == CUBE_CHIPS
+                  && brokenCells.contains(cells[0]);
+      Standing standing =
+          failed
+              ? Standing.FAILED
+              : pod.busy().containsAny(cells)
+                  ? Standing.USED
+                  : pod.cordonedCells().containsAny(cells)
+                      ? Standing.CORDONED
+                      : held.containsAny(cells) ? Standing.HELD : Standing.FREE;
+      counts.merge(standing, 1, Integer::sum);
     }
-    for (Footprint footprint : units) {
-      int[] cells = topology.cells(footprint);
-      Health state = health.of(topology, footprint, cells);
-      boolean sound =
-          state == Health.HEALTHY || state == Health.DEGRADED && !request.healthyOnly();
-      counts[state(pod, held, cells, sound)]++;
-    }
-    return new Tally(
-        unit, where, shape, needed, counts[0], counts[1], counts[2], counts[3], counts[4],
-        pod.freeChips());
-  }
-
-  /** 0 free, 1 in use, 2 failed, 3 cordoned, 4 held: the first that applies from 2, 1, 3, 4. */
-  private static int state(Pod pod, CellSet held, int[] cells, boolean sound) {
-    return !sound
-        ? 2
-        : pod.busy().containsAny(cells)
-            ? 1
-            : pod.cordonedCells().containsAny(cells) ? 3 : held.containsAny(cells) ? 4 : 0;
+    return counts;
   }
 
   private CellSet held(SliceRequest request, Pod pod) {

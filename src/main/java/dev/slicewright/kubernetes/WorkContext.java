@@ -40,7 +40,8 @@ final class WorkContext {
   private final Priorities priorities;
   private final List<AcceleratorType> present; // in some domain
   private final Map<String, List<AcceleratorType>> byLabel = new HashMap<>();
-  private final Map<AcceleratorType, Set<TpuTopology>> topologies = new HashMap<>();
+  private final Map<AcceleratorType, Set<TpuTopology>> topologies = new HashMap<>(); // here
+  private final Map<AcceleratorType, TpuTopology> published = new HashMap<>();
   private final Map<ShapeKey, Legality> legality = new HashMap<>();
   private final Map<List<@Nullable Object>, NodeConditions> conditions = new HashMap<>();
 
@@ -52,6 +53,7 @@ final class WorkContext {
     for (Domain domain : this.domains) {
       AcceleratorType type = domain.topology().accelerator();
       types.add(type);
+      topologies.computeIfAbsent(type, t -> new LinkedHashSet<>()).add(domain.topology());
       String label = domain.labels().get(TpuLabels.ACCELERATOR);
       if (label != null) {
         List<AcceleratorType> labelled = byLabel.computeIfAbsent(label, l -> new ArrayList<>());
@@ -107,19 +109,37 @@ final class WorkContext {
     Shape platform = null;
     List<AcceleratorType> can = new ArrayList<>();
     for (AcceleratorType type : key.types) {
-      for (TpuTopology topology : topologies(type)) {
-        if (topology.isLegal(key.shape)) {
-          platform = platform == null ? topology.platformForm(key.shape) : platform;
-          can.add(type);
-          break;
-        }
+      TpuTopology former = former(type, key.shape);
+      if (former != null) {
+        platform = platform == null ? former.platformForm(key.shape) : platform;
+        can.add(type);
       }
     }
     return new Legality(platform, List.copyOf(can), platform == null ? reason(key) : "");
   }
 
+  /** A pod that can form a shape: of the cluster, else as published. */
+  private @Nullable TpuTopology former(AcceleratorType type, Shape shape) {
+    for (TpuTopology topology : topologies.getOrDefault(type, Set.of())) {
+      if (topology.isLegal(shape)) {
+        return topology;
+      }
+    }
+    // Larger pods than the cluster's may come; what none can form never runs.
+    TpuTopology published = PLATFORM.contains(type) ? published(type) : null;
+    return published != null && published.isLegal(shape) ? published : null;
+  }
+
+  private TpuTopology published(AcceleratorType type) {
+    return published.computeIfAbsent(type, t -> TpuTopology.builder(t).build());
+  }
+
   private String reason(ShapeKey key) {
-    TpuTopology topology = topologies(key.types.get(0)).iterator().next();
+    AcceleratorType type = key.types.get(0);
+    TpuTopology topology =
+        PLATFORM.contains(type)
+            ? published(type)
+            : topologies.getOrDefault(type, Set.of()).iterator().next();
     List<Shape> near =
         topology.dims().rank() == key.shape.rank()
             ? topology.nearestLegalShapes(key.shape, 2)
@@ -128,24 +148,6 @@ final class WorkContext {
         + (near.isEmpty()
             ? ""
             : " Near it are " + String.join(" and ", near.stream().map(Shape::toString).toList()));
-  }
-
-  /** The pod as published, then those of the cluster. */
-  private Set<TpuTopology> topologies(AcceleratorType type) {
-    return topologies.computeIfAbsent(
-        type,
-        t -> {
-          Set<TpuTopology> all = new LinkedHashSet<>();
-          if (PLATFORM.contains(t)) {
-            all.add(TpuTopology.builder(t).build());
-          }
-          for (Domain domain : domains) {
-            if (domain.topology().accelerator().equals(t)) {
-              all.add(domain.topology());
-            }
-          }
-          return all;
-        });
   }
 
   /** The conditions of a pod's spec; read once for all specs that say the same about nodes. */

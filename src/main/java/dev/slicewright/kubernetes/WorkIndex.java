@@ -88,8 +88,7 @@ final class WorkIndex {
 
   /** Pods of a pod group own its Workload, and are part of it all the same. */
   private static boolean isInGroupOf(HasMetadata object, HasMetadata workload) {
-    return isPod(object)
-        && name(workload).equals(Generic.labels(object).get(POD_GROUP));
+    return isPod(object) && name(workload).equals(Generic.labels(object).get(POD_GROUP));
   }
 
   /** The objects, in the order of their names. */
@@ -125,9 +124,7 @@ final class WorkIndex {
       // Between a LeaderWorkerSet and its pods there are StatefulSets.
       String set = labels.get(PodOwners.LWS);
       HasMetadata leaderWorkerSet =
-          set == null
-              ? null
-              : byKey.get(key(WorkKind.LEADER_WORKER_SET.kind(), namespace, set));
+          set == null ? null : byKey.get(key(WorkKind.LEADER_WORKER_SET.kind(), namespace, set));
       if (leaderWorkerSet != null) {
         return Optional.of(leaderWorkerSet);
       }
@@ -179,9 +176,7 @@ final class WorkIndex {
     if (owners == null) {
       return List.of();
     }
-    return owners.contains(null)
-        ? owners.stream().filter(owner -> owner != null).toList()
-        : owners;
+    return owners.contains(null) ? owners.stream().filter(owner -> owner != null).toList() : owners;
   }
 
   static String namespace(HasMetadata object) {

@@ -3,6 +3,7 @@ package dev.slicewright.kubernetes;
 import io.fabric8.kubernetes.api.model.HasMetadata;
 import java.util.List;
 import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 
 /** The kinds of objects that are work, and the versions of each that are read. */
 enum WorkKind {
@@ -29,15 +30,15 @@ enum WorkKind {
     return versions;
   }
 
-  /** The kind of an object, by kind and API group; whether its version is read is another matter. */
+  /**
+   * The kind of an object, by kind and API group; whether its version is read is another matter.
+   */
   static Optional<WorkKind> of(HasMetadata object) {
     return of(object.getApiVersion(), object.getKind());
   }
 
   /** The kind that an API version and a kind name. */
-  static Optional<WorkKind> of(
-      @org.jspecify.annotations.Nullable String apiVersion,
-      @org.jspecify.annotations.Nullable String kind) {
+  static Optional<WorkKind> of(@Nullable String apiVersion, @Nullable String kind) {
     for (WorkKind work : values()) {
       if (work.kind.equals(kind) && group(work.versions.get(0)).equals(group(apiVersion))) {
         return Optional.of(work);
@@ -47,8 +48,11 @@ enum WorkKind {
   }
 
   /** The group of an API version; empty for the core group. */
-  static String group(@org.jspecify.annotations.Nullable String apiVersion) {
-    int slash = apiVersion == null ? -1 : apiVersion.indexOf('/');
+  static String group(@Nullable String apiVersion) {
+    if (apiVersion == null) {
+      return "";
+    }
+    int slash = apiVersion.indexOf('/');
     return slash < 0 ? "" : apiVersion.substring(0, slash);
   }
 }

@@ -5,7 +5,6 @@ import io.fabric8.kubernetes.api.model.HasMetadata;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
-import java.util.Optional;
 
 /**
  * Work of the cluster that wants slices: a pod set of a Pod, Job, JobSet, LeaderWorkerSet or Kueue

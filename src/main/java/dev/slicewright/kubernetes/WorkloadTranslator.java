@@ -23,8 +23,8 @@ import org.jspecify.annotations.Nullable;
  * is. What any part of an object has wrong leaves the whole object out, except where what is meant
  * is plain all the same (another order of a shape's extents, an unknown priority class).
  *
- * <p>Objects are taken in the order of their names, whatever the order given. Templates that say the
- * same about nodes are matched once: O(objects + distinct templates × domains).
+ * <p>Objects are taken in the order of their names, whatever the order given. Templates that say
+ * the same about nodes are matched once: O(objects + distinct templates × domains).
  */
 final class WorkloadTranslator {
 
@@ -73,14 +73,12 @@ final class WorkloadTranslator {
     }
     classes.sort(Comparator.comparing(ObjectRef::of));
     WorkIndex index = new WorkIndex(objects.all(), problems, leftOut);
-    WorkContext context =
-        new WorkContext(domains, settings, new Priorities(classes, problems));
+    WorkContext context = new WorkContext(domains, settings, new Priorities(classes, problems));
     WorkloadTranslator translator = new WorkloadTranslator(index, context, problems, leftOut);
     for (HasMetadata object : index.objects()) {
       translator.translate(object);
     }
-    PodOwners owners =
-        new PodOwners(index, translator.workloads, translator.seats, objects.all());
+    PodOwners owners = new PodOwners(index, translator.workloads, translator.seats, objects.all());
     return new Translation(translator.workloads, owners);
   }
 
@@ -107,11 +105,10 @@ final class WorkloadTranslator {
     if (asks.isEmpty() && !mentionsTpus(podSets.root().raw(), 0)) {
       return; // wrong, and none of ours
     }
-    checkNames(kind, ref, podSets.root(), asks, found);
+    checkNames(kind, ref, asks, found);
     List<Workload> read = new ArrayList<>();
     for (Ask ask : asks) {
-      read(object, kind, podSets, ask, queued, asks.size() > 1, mild, found)
-          .ifPresent(read::add);
+      read(object, kind, podSets, ask, queued, asks.size() > 1, mild, found).ifPresent(read::add);
     }
     List<Problem> wrong = found.list();
     wrong.forEach(problem -> problems.add(problem.path(), problem.message()));
@@ -184,8 +181,7 @@ final class WorkloadTranslator {
     for (PodSet member : ask.podSets()) {
       seats.put(ref.path() + "/" + member.name(), new PodOwners.Seat(id, member.pods()));
     }
-    RequestReader reader =
-        new RequestReader(context, kind, ask, podSets.root(), mild, found);
+    RequestReader reader = new RequestReader(context, kind, ask, podSets.root(), mild, found);
     RequestReader.Result result = reader.read(id).orElse(null);
     if (result == null) {
       return Optional.empty();
@@ -233,8 +229,7 @@ final class WorkloadTranslator {
       }
     }
     if (kind == WorkKind.WORKLOAD) {
-      OptionalLong priority =
-          queuePriority(mildly(root, object, mild).get("spec"));
+      OptionalLong priority = queuePriority(mildly(root, object, mild).get("spec"));
       if (priority.isPresent()) {
         return priority.getAsLong();
       }
@@ -296,8 +291,7 @@ final class WorkloadTranslator {
         : context.priorities().ofWorkload(name, field);
   }
 
-  private String tenant(
-      HasMetadata object, WorkKind kind, Generic root, List<HasMetadata> queued) {
+  private String tenant(HasMetadata object, WorkKind kind, Generic root, List<HasMetadata> queued) {
     String namespace = WorkIndex.namespace(object);
     if (context.tenantBy() == TenantBy.NAMESPACE) {
       return namespace;
@@ -308,8 +302,7 @@ final class WorkloadTranslator {
     }
     for (HasMetadata workload : queued) {
       if (queue.isEmpty()) {
-        queue =
-            Generic.read(workload, new Problems()).text("spec", "queueName").orElse("");
+        queue = Generic.read(workload, new Problems()).text("spec", "queueName").orElse("");
       }
     }
     if (queue.isEmpty()) {
@@ -328,8 +321,7 @@ final class WorkloadTranslator {
    * Names that break later: pods that a controller cannot make, labels that no object can carry.
    * Limits: Kubernetes' label values, and the names that JobSet and LeaderWorkerSet give.
    */
-  private static void checkNames(
-      WorkKind kind, ObjectRef ref, Generic root, List<Ask> asks, Problems found) {
+  private static void checkNames(WorkKind kind, ObjectRef ref, List<Ask> asks, Problems found) {
     String path = ref.path() + ".metadata.name";
     if (ref.name().isEmpty()) {
       found.add(path, "expected a name, but there was none; name the object");

@@ -74,9 +74,7 @@ final class CarriedOut {
     assertThat(SliceRules.check(resource)).as("%s", slice).isEmpty();
     resource.setAdditionalProperty(
         "status",
-        tree(
-            "conditions",
-            List.of(tree("type", "Ready", "status", "True", "reason", "ACTIVE"))));
+        tree("conditions", List.of(tree("type", "Ready", "status", "True", "reason", "ACTIVE"))));
     assertThat(objects).as("a Slice of that name").doesNotContainKey("Slice/" + slice.name());
     put(resource);
     String label =
@@ -96,6 +94,20 @@ final class CarriedOut {
     assertThat(nodes * 4L).isEqualTo(slice.topology().chips());
   }
 
+  /** A Slice disappears, and with it the pods on it. */
+  void lose(String slice) {
+    Set<String> nodes = new HashSet<>();
+    for (Node node : nodes()) {
+      if (slice.equals(node.getMetadata().getLabels().get("cloud.google.com/gke-tpu-slice"))) {
+        nodes.add(node.getMetadata().getName());
+      }
+    }
+    deleteSlice(slice);
+    objects
+        .values()
+        .removeIf(o -> o instanceof Pod pod && nodes.contains(pod.getSpec().getNodeName()));
+  }
+
   private void deleteSlice(String name) {
     assertThat(objects.remove("Slice/" + name)).as("Slice %s", name).isNotNull();
     for (Node node : nodes()) {
@@ -107,10 +119,7 @@ final class CarriedOut {
   }
 
   private List<Node> nodes() {
-    return objects.values().stream()
-        .filter(Node.class::isInstance)
-        .map(Node.class::cast)
-        .toList();
+    return objects.values().stream().filter(Node.class::isInstance).map(Node.class::cast).toList();
   }
 
   private void patch(ClusterStep step) {
@@ -126,8 +135,7 @@ final class CarriedOut {
     put(
         WorkloadPatches.resource(
             MergePatch.apply(
-                WorkloadPatches.tree(objects.get(path)),
-                tree("spec", tree("suspend", false)))));
+                WorkloadPatches.tree(objects.get(path)), tree("spec", tree("suspend", false)))));
   }
 
   private void deletePods(String path) {
@@ -155,7 +163,7 @@ final class CarriedOut {
         PlanPlaces places = new PlanPlaces(plan.cluster(), plan.plan());
         places.after(workload.request().id()).stream()
             .filter(place -> !moved.contains(place.id().toString()))
-            .flatMap(place -> PodNodes.of(place, java.util.Optional.of(workload)).stream())
+            .flatMap(place -> PodNodes.of(place, workload).stream())
             .forEach(pod -> run(plan, pod));
       }
     }

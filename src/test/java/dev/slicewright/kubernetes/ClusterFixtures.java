@@ -351,11 +351,12 @@ public final class ClusterFixtures {
         .setLabels(
             new TreeMap<>(
                 Map.of(
-                    "batch.kubernetes.io/job-name", of.getName(),
-                    "batch.kubernetes.io/job-completion-index", number)));
+                    "batch.kubernetes.io/job-name",
+                    of.getName(),
+                    "batch.kubernetes.io/job-completion-index",
+                    number)));
     pod.getMetadata()
-        .setAnnotations(
-            new TreeMap<>(Map.of("batch.kubernetes.io/job-completion-index", number)));
+        .setAnnotations(new TreeMap<>(Map.of("batch.kubernetes.io/job-completion-index", number)));
     pod.setSpec(podSpec(4));
     pod.getSpec().setNodeName(node);
     pod.setStatus(new PodStatus());

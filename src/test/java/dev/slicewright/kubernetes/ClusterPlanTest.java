@@ -54,8 +54,7 @@ class ClusterPlanTest {
   @Test
   void aSliceBelowACubeNamesOnePartitionAndKeepsThePlatformsForm() {
     for (String shape : List.of("2x2x1", "2x2x2", "2x2x4", "2x4x4")) {
-      ClusterPlan plan =
-          PlanCase.planned(block().workload(PlanCase.job("eval", shape)).build());
+      ClusterPlan plan = PlanCase.planned(block().workload(PlanCase.job("eval", shape)).build());
 
       assertThat(plan.slices()).hasSize(1);
       assertThat(plan.slices().get(0).topology()).hasToString(shape);

@@ -8,6 +8,7 @@ import dev.slicewright.fleet.Fleet;
 import dev.slicewright.fleet.RunningSlice;
 import dev.slicewright.plan.Eviction;
 import dev.slicewright.plan.Plan;
+import dev.slicewright.plan.Rollout;
 import dev.slicewright.plan.Unplaced;
 import dev.slicewright.request.Permission;
 import dev.slicewright.request.PlanningRules;
@@ -18,6 +19,7 @@ import io.fabric8.kubernetes.api.model.HasMetadata;
 import io.fabric8.kubernetes.api.model.Node;
 import io.fabric8.kubernetes.api.model.PodBuilder;
 import io.fabric8.kubernetes.api.model.Quantity;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -45,8 +47,7 @@ class ClusterRoundTripTest {
 
   private static List<Running> running(Fleet fleet, Cluster before) {
     PlanPlaces places =
-        new PlanPlaces(
-            before, Plan.builder(before.fleet().version(), PlanningRules.NONE).build());
+        new PlanPlaces(before, Plan.builder(before.fleet().version(), PlanningRules.NONE).build());
     Map<SliceId, Running> all = new TreeMap<>();
     for (RunningSlice slice : fleet.running()) {
       SliceId id = places.idOf(slice.id());
@@ -124,9 +125,7 @@ class ClusterRoundTripTest {
             "nodeSelector",
             selector,
             "containers",
-            List.of(
-                tree(
-                    "name", "w", "resources", tree("limits", tree("google.com/tpu", "4"))))));
+            List.of(tree("name", "w", "resources", tree("limits", tree("google.com/tpu", "4"))))));
   }
 
   private static Map<String, Object> jobSpec(String accelerator, String shape) {
@@ -281,7 +280,93 @@ class ClusterRoundTripTest {
     Cluster after = repair(carried);
 
     assertThat(after.fleet().running()).hasSize(6);
-    assertThat(running(after.fleet(), after)).doesNotContainAnyElementsOf(running(before.fleet(), before));
+    assertThat(running(after.fleet(), after))
+        .doesNotContainAnyElementsOf(running(before.fleet(), before));
+  }
+
+  @Test
+  void theRestOfAMultisliceJoinsItsSiblings() {
+    List<HasMetadata> objects = nodes();
+    objects.add(jobSet("ms", "tpu7x", "4x4x4", 3, "w"));
+    CarriedOut carried = new CarriedOut(objects);
+    Cluster whole = plan(carried, PlanningRules.NONE);
+    String lost =
+        whole.slices().stream()
+            .filter(s -> "1".equals(s.annotations().get("slicewright.dev/slice-index")))
+            .findFirst()
+            .orElseThrow()
+            .name();
+    carried.lose(lost);
+    assertThat(carried.read().requests().get(0).id()).isEqualTo("JobSet/team-a/ms/w#rest");
+
+    Cluster after = plan(carried, PlanningRules.NONE);
+
+    assertThat(running(after.fleet(), after)).hasSize(3);
+    assertThat(after.slices().stream().map(s -> s.annotations().get("slicewright.dev/slice-index")))
+        .containsExactlyInAnyOrder("0", "1", "2");
+  }
+
+  @Test
+  void holdsOfWhatIsToBeCreatedReadBack() {
+    List<HasMetadata> objects = nodes();
+    objects.add(job("train", "tpu7x", "4x4x8", 0));
+    objects.add(job("eval", "tpu7x", "2x2x4", 0));
+    objects.add(job("sub", "tpu-v6e-slice", "2x4", 0));
+    objects.add(job("pool", "tpu-v6e-slice", "4x4", 0));
+    Cluster cluster = ClusterReader.create().read(objects);
+    Plan plan = PLANNER.plan(cluster.fleet(), cluster.requests(), PlanCase.BUDGET);
+    Instant expiry = Instant.parse("2026-03-01T12:00:00Z");
+
+    objects.addAll(ClusterPlan.of(cluster, plan).holds("team-a", expiry));
+
+    Fleet held = ClusterReader.create().read(objects).fleet();
+    assertThat(held.holds()).hasSize(4);
+    assertThat(held.holds())
+        .containsExactlyInAnyOrderElementsOf(Rollout.of(cluster.fleet(), plan).holds(expiry));
+    // What is held is where the next plan puts it.
+    Plan again = PLANNER.plan(held, cluster.requests(), PlanCase.BUDGET);
+    assertThat(again.placements()).isEqualTo(plan.placements());
+  }
+
+  @Test
+  void theRoomThatAPlanMakesIsHeldToo() {
+    List<HasMetadata> objects = new ArrayList<>(ClusterFixtures.block("a", 4));
+    Cluster cluster = ClusterReader.create().read(objects);
+    SliceRequest like = SliceRequest.builder("later").shape("4x4x8").build();
+    PlanningRules rules = PlanningRules.builder().room(like, 1).build();
+    Plan plan = PLANNER.plan(cluster.fleet(), List.of(), rules, PlanCase.BUDGET);
+    assertThat(plan.room()).hasSize(1);
+    Instant expiry = Instant.parse("2026-03-01T12:00:00Z");
+
+    objects.addAll(ClusterPlan.of(cluster, plan).holds("team-a", expiry));
+
+    assertThat(ClusterReader.create().read(objects).fleet().holds())
+        .containsExactlyElementsOf(plan.holdRoom(cluster.fleet(), expiry).holds());
+  }
+
+  @Test
+  void manifestsReadBackAsText() {
+    List<HasMetadata> objects = nodes();
+    objects.add(job("train", "tpu7x", "4x4x8", 0));
+    objects.add(jobSet("ms", "tpu7x", "4x4x4", 2, "w"));
+    Cluster cluster = ClusterReader.create().read(objects);
+    ClusterPlan told =
+        ClusterPlan.of(cluster, PLANNER.plan(cluster.fleet(), cluster.requests(), PlanCase.BUDGET));
+
+    KubernetesObjects read = ManifestReader.create().read(ManifestWriter.toYaml(told.manifests()));
+
+    assertThat(read.problems()).isEmpty();
+    assertThat(read.all().stream().map(object -> ObjectRef.of(object).kind()))
+        .containsExactly("Slice", "Slice", "Slice", "Job", "JobSet");
+    assertThat(read.all().stream().map(WorkloadPatches::tree))
+        .isEqualTo(told.manifests().stream().map(WorkloadPatches::tree).toList());
+    List<HasMetadata> applied = new ArrayList<>(nodes());
+    applied.addAll(read.all());
+    Cluster after = ClusterReader.create().read(applied);
+    assertThat(after.slices()).containsExactlyInAnyOrderElementsOf(told.slices());
+    assertThat(after.workloads().stream().map(Workload::request))
+        .as("bound, they ask for what they asked for")
+        .isEqualTo(cluster.workloads().stream().map(Workload::request).toList());
   }
 
   @Test
@@ -297,12 +382,17 @@ class ClusterRoundTripTest {
         objects.add(
             switch (random.nextInt(6)) {
               case 0 -> jobSet("set-" + i, "tpu7x", shape, 1 + random.nextInt(2), "a");
-              case 1 -> random.nextBoolean()
-                  ? jobSet("set-" + i, "tpu7x", shape, 1, "a", "b")
-                  : jobSet("set-" + i, "tpu-v6e-slice", random.nextBoolean() ? "4x8" : "4x4", 2, "a");
+              case 1 ->
+                  random.nextBoolean()
+                      ? jobSet("set-" + i, "tpu7x", shape, 1, "a", "b")
+                      : jobSet(
+                          "set-" + i,
+                          "tpu-v6e-slice",
+                          random.nextBoolean() ? "4x8" : "4x4",
+                          2,
+                          "a");
               case 2 -> leaderWorkerSet("lws-" + i, "2x2x4", 1 + random.nextInt(2));
-              case 3 -> job(
-                  "sub-" + i, "tpu-v6e-slice", random.nextBoolean() ? "4x8" : "2x4", 0);
+              case 3 -> job("sub-" + i, "tpu-v6e-slice", random.nextBoolean() ? "4x8" : "2x4", 0);
               case 4 -> kueue("wl-" + i, shape);
               default -> job("job-" + i, "tpu7x", shape, random.nextInt(3));
             });
@@ -323,8 +413,7 @@ class ClusterRoundTripTest {
       all.add(job("urgent", "tpu7x", "4x8x8", 100));
       more = new CarriedOut(all);
       Cluster pressed = more.read();
-      Plan plan =
-          PLANNER.plan(pressed.fleet(), pressed.requests(), MAY_DO_ALL, PlanCase.BUDGET);
+      Plan plan = PLANNER.plan(pressed.fleet(), pressed.requests(), MAY_DO_ALL, PlanCase.BUDGET);
       moved += plan.moves().size();
       evicted += plan.evictions().size();
       check(more, pressed, plan);

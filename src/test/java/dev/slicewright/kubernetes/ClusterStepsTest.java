@@ -58,9 +58,7 @@ class ClusterStepsTest {
             .running(job.request(), 0, "block/blk-a", "4x4x8", 0, 1)
             .fail("block/blk-a", 3)
             .build();
-    Plan plan =
-        SlicePlanner.create()
-            .repair(cluster.fleet(), MAY_DO_ALL, PlanCase.BUDGET);
+    Plan plan = SlicePlanner.create().repair(cluster.fleet(), MAY_DO_ALL, PlanCase.BUDGET);
     assertThat(plan.moves()).hasSize(1);
     List<ClusterStep> steps = ClusterPlan.of(cluster, plan).steps();
 
@@ -111,7 +109,8 @@ class ClusterStepsTest {
             "tpu7x",
             dev.slicewright.topology.Shape.parse("4x4x4"),
             List.of("c0"),
-            Map.of("slicewright.dev/request", job.request().id(), "slicewright.dev/slice-index", "0"),
+            Map.of(
+                "slicewright.dev/request", job.request().id(), "slicewright.dev/slice-index", "0"),
             "FAILED",
             false);
     PlanCase given = block(2).workload(job).slice(failed);
@@ -121,8 +120,7 @@ class ClusterStepsTest {
     List<ClusterStep> steps = PlanCase.planned(given.build()).steps();
 
     assertThat(told(steps))
-        .containsExactly(
-            "CREATE_SLICE Slice", "DELETE_SLICE Slice", "PATCH Job", "RESUME Job");
+        .containsExactly("CREATE_SLICE Slice", "DELETE_SLICE Slice", "PATCH Job", "RESUME Job");
     assertThat(steps.get(1).object().name()).isEqualTo("train-0-old");
     assertThat(steps.get(1).after()).containsExactly(1);
     assertThat(steps.get(0).slice().partitionIds()).containsExactly("c1");

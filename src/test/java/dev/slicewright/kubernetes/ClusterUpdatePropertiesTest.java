@@ -138,7 +138,9 @@ class ClusterUpdatePropertiesTest {
           if (job != null && random.nextBoolean()) {
             remove(ObjectRef.of(job));
           } else {
-            add(ClusterFixtures.job("t", "new-" + next++, "tpu7x", one(List.of("4x4x4", "2x2x2")), 3));
+            add(
+                ClusterFixtures.job(
+                    "t", "new-" + next++, "tpu7x", one(List.of("4x4x4", "2x2x2")), 3));
           }
           return;
         }

@@ -62,9 +62,10 @@ import tools.jackson.databind.node.ObjectNode;
  * in between is there for a test to see; {@link #settle} ticks until nothing changes.
  *
  * <p>What it refuses, and where that is written: a Slice against the published rules ({@link
- * SliceRules}); a change of a Slice's spec (GKE's types); a change of the pod template of a Job that
- * is not suspended, and of more than its scheduling directives of one that is (KEP-2926); the same
- * of the replicated jobs of a JobSet, whose affinity is not among those directives (JobSet API).
+ * SliceRules}); a change of a Slice's spec (GKE's types); a change of the pod template of a Job
+ * that is not suspended, and of more than its scheduling directives of one that is (KEP-2926); the
+ * same of the replicated jobs of a JobSet, whose affinity is not among those directives (JobSet
+ * API).
  */
 final class FakeGke implements AutoCloseable {
 
@@ -108,11 +109,7 @@ final class FakeGke implements AutoCloseable {
   FakeGke() {
     server =
         new KubernetesMockServer(
-            new Context(JSON),
-            new MockWebServer(),
-            new HashMap<>(),
-            api,
-            false);
+            new Context(JSON), new MockWebServer(), new HashMap<>(), api, false);
     server.init();
     client = server.createClient();
   }
@@ -451,7 +448,8 @@ final class FakeGke implements AutoCloseable {
     String exclusive =
         Optional.ofNullable(orEmpty(metadata.getAnnotations()).get(EXCLUSIVE))
             .orElseGet(
-                () -> GenericKubernetesResource.get(template, "metadata", "annotations", EXCLUSIVE));
+                () ->
+                    GenericKubernetesResource.get(template, "metadata", "annotations", EXCLUSIVE));
     if (exclusive != null) {
       Map<String, String> annotations = new TreeMap<>(orEmpty(pods.getMetadata().getAnnotations()));
       annotations.put(EXCLUSIVE, exclusive);
@@ -672,7 +670,8 @@ final class FakeGke implements AutoCloseable {
   /** GKE itself gives pods that ask for TPUs the toleration of google.com/tpu. */
   private static boolean tolerates(PodSpec pod, Node node) {
     for (Taint taint : node.getSpec().getTaints()) {
-      boolean tolerated = taint.getKey().equals(TPU) || taint.getEffect().equals("PreferNoSchedule");
+      boolean tolerated =
+          taint.getKey().equals(TPU) || taint.getEffect().equals("PreferNoSchedule");
       for (Toleration toleration : pod.getTolerations()) {
         tolerated |=
             (toleration.getKey() == null || toleration.getKey().equals(taint.getKey()))
@@ -788,9 +787,7 @@ final class FakeGke implements AutoCloseable {
         }
       }
       RecordedRequest same = again(request, body);
-      return request.getMethod().equals("PUT")
-          ? super.handleUpdate(same)
-          : super.handlePatch(same);
+      return request.getMethod().equals("PUT") ? super.handleUpdate(same) : super.handlePatch(same);
     }
 
     /** Another writer: an annotation, and with it a new version of the object. */

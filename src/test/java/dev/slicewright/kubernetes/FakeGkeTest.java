@@ -230,7 +230,9 @@ class FakeGkeTest {
             KubernetesClientException.class, e -> assertThat(e.getCode()).isEqualTo(409));
     assertThat(gke.slices().get(0).getMetadata().getAnnotations())
         .containsKey("example.com/touched");
-    assertThat(gke.writes()).hasSize(34).endsWith("PATCH /apis/accelerator.gke.io/v1beta1/slices/s");
+    assertThat(gke.writes())
+        .hasSize(34)
+        .endsWith("PATCH /apis/accelerator.gke.io/v1beta1/slices/s");
   }
 
   // ---- fixtures

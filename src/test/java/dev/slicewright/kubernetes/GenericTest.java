@@ -131,11 +131,16 @@ class GenericTest {
         Generic.read(
             "x",
             Map.of(
-                "int", 3,
-                "long", 1L << 40,
-                "double", 4.0,
-                "big", BigInteger.valueOf(5),
-                "exact", new BigDecimal("6.00")),
+                "int",
+                3,
+                "long",
+                1L << 40,
+                "double",
+                4.0,
+                "big",
+                BigInteger.valueOf(5),
+                "exact",
+                new BigDecimal("6.00")),
             problems);
     assertThat(read.whole("int")).hasValue(3);
     assertThat(read.whole("long")).hasValue(1L << 40);
@@ -151,10 +156,14 @@ class GenericTest {
         Generic.read(
             "x",
             Map.of(
-                "a", BigInteger.ONE.shiftLeft(70),
-                "b", new BigDecimal("1e1000000000"),
-                "c", Double.NaN,
-                "d", new BigDecimal("1e-1000000000")),
+                "a",
+                BigInteger.ONE.shiftLeft(70),
+                "b",
+                new BigDecimal("1e1000000000"),
+                "c",
+                Double.NaN,
+                "d",
+                new BigDecimal("1e-1000000000")),
             problems);
     assertThat(read.whole("a")).isEmpty();
     assertThat(read.whole("b")).isEmpty();

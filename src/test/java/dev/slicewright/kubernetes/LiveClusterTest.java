@@ -123,7 +123,9 @@ class LiveClusterTest {
     int writes = gke.writes().size();
     loop.resync();
     assertThat(loop.round()).isEmpty();
-    assertThat(new SchedulerLoop(gke.connect(), clock).round()).as("that has seen nothing").isEmpty();
+    assertThat(new SchedulerLoop(gke.connect(), clock).round())
+        .as("that has seen nothing")
+        .isEmpty();
     SchedulerLoop other = new SchedulerLoop(gke.connect(), clock);
     other.resync();
     assertThat(other.round()).as("a new leader").isEmpty();
@@ -175,15 +177,49 @@ class LiveClusterTest {
   }
 
   @Test
-  void workThatFindsNoPlaceIsToldWhy() {
+  @DisplayName("xpk#515: a Slice was created though there was no place for its work")
+  void xpk515_noSliceIsCreatedForWorkThatFindsNoPlaceAndItIsToldWhy() {
+    cubes("blk-a", "c1", "c2");
+    gke.add(job("first", "2x2x1", 1));
+    settle(loop);
+    gke.add(job("train", "4x4x8", 32));
+    settle(loop);
+    assertThat(gke.slices()).hasSize(1);
+    List<Event> events = events("train");
+    assertThat(events).hasSize(1);
+    assertThat(events.get(0).getType()).isEqualTo("Normal");
+    assertThat(events.get(0).getMessage()).contains("1 of 2 is free in block/blk-a");
+  }
+
+  @Test
+  @DisplayName("marin#3402: a job that can never be scheduled, and nobody says so")
+  void marin3402_workThatCanNeverRunIsToldSoAtOnce() {
+    cubes("blk-a", "c1", "c2");
+    cubes("blk-b", "d1");
+    gke.add(job("train", "4x4x12", 48));
+    settle(loop);
+    List<Event> events = events("train");
+    assertThat(events).hasSize(1);
+    assertThat(events.get(0).getType()).isEqualTo("Warning");
+    assertThat(events.get(0).getReason()).startsWith("Never");
+  }
+
+  private List<Event> events(String job) {
+    List<Event> events =
+        new ArrayList<>(client.v1().events().inNamespace("team-a").list().getItems());
+    events.removeIf(event -> !event.getInvolvedObject().getName().equals(job));
+    return events;
+  }
+
+  @Test
+  void sayingTheSameAgainWritesNothing() {
     cubes("blk-a", "c1");
     gke.add(job("train", "4x4x8", 32));
     settle(loop);
-    assertThat(gke.slices()).isEmpty();
-    List<Event> events = client.v1().events().inNamespace("team-a").list().getItems();
-    assertThat(events).hasSize(1);
-    assertThat(events.get(0).getInvolvedObject().getName()).isEqualTo("train");
-    assertThat(events.get(0).getMessage()).contains("cube");
+    int writes = gke.writes().size();
+    settle(loop);
+    loop.round();
+    assertThat(gke.writes()).hasSize(writes);
   }
 
   // ---- failures
@@ -197,7 +233,9 @@ class LiveClusterTest {
     String failed = gke.running("team-a").get("train-3");
     gke.failNode(failed);
     settle(loop);
-    assertThat(gke.states().values()).as("the failed one is cleared away").containsExactly("ACTIVE");
+    assertThat(gke.states().values())
+        .as("the failed one is cleared away")
+        .containsExactly("ACTIVE");
     assertThat(gke.running("team-a")).hasSize(32).doesNotContainValue(failed);
     assertThat(gke.running("team-a").values()).hasSameElementsAs(nodesOf(gke.slices().get(0)));
   }
@@ -366,6 +404,25 @@ class LiveClusterTest {
   }
 
   @Test
+  void whatALeaderHasDoneItDoesNotDoAgainBeforeItHasReadIt() {
+    cubes("blk-a", "c1");
+    Job awake = job("train", "4x4x4", 16);
+    awake.getSpec().setSuspend(false);
+    gke.add(awake);
+    loop.resync();
+    loop.round();
+    gke.settle();
+    loop.resync();
+    assertThat(loop.round()).as("suspended, patched, resumed").hasSize(3);
+    gke.settle();
+    assertThat(gke.running("team-a")).hasSize(16);
+    loop.round(); // the watch lags
+    gke.settle();
+    assertThat(gke.running("team-a")).hasSize(16);
+    assertThat(gke.writes()).filteredOn(("PATCH " + JOBS + "train")::equals).hasSize(3);
+  }
+
+  @Test
   void withWatchesNothingIsListedAgain() throws InterruptedException {
     cubes("blk-a", "c1", "c2");
     loop.resync();
@@ -376,9 +433,24 @@ class LiveClusterTest {
       assertThat(System.nanoTime()).as("does not come to run").isLessThan(until);
       loop.round();
       gke.tick();
-      Thread.onSpinWait();
     }
     assertThat(gke.states().values()).containsExactly("ACTIVE");
+  }
+
+  @Test
+  void theLoopRunsByItselfUntilItIsInterrupted() throws InterruptedException {
+    cubes("blk-a", "c1", "c2");
+    Thread thread = new Thread(loop::run, "scheduler");
+    thread.start();
+    gke.add(job("train", "4x4x8", 32));
+    long until = System.nanoTime() + TimeUnit.SECONDS.toNanos(SECONDS);
+    while (gke.running("team-a").size() < 32) {
+      assertThat(System.nanoTime()).as("does not come to run").isLessThan(until);
+      gke.tick();
+    }
+    thread.interrupt();
+    thread.join(TimeUnit.SECONDS.toMillis(SECONDS));
+    assertThat(thread.isAlive()).isFalse();
   }
 
   // ---- anything in any order
@@ -406,9 +478,11 @@ class LiveClusterTest {
     List<SchedulerLoop> loops = List.of(loop, new SchedulerLoop(gke.connect(), clock));
     List<String> nodes = gke.nodes().stream().map(node -> node.getMetadata().getName()).toList();
     Set<String> failed = new TreeSet<>();
+    List<String> trace = new ArrayList<>();
     for (int i = 0; i < events; i++) {
       Map<String, Long> sound = soundJobs();
       String disturbed = null; // by us
+      trace.add("event " + i);
       switch (random.nextInt(12)) {
         case 0, 1 -> {
           String shape = pick(random, List.copyOf(SHAPES.keySet()));
@@ -420,6 +494,7 @@ class LiveClusterTest {
             disturbed = slice(node);
             gke.failNode(node);
             failed.add(node);
+            trace.add(node + " fails");
           }
         }
         case 3 -> {
@@ -427,12 +502,14 @@ class LiveClusterTest {
             String node = pick(random, List.copyOf(failed));
             gke.healNode(node);
             failed.remove(node);
+            trace.add(node + " is healed");
           }
         }
         case 4 -> {
           if (!sound.isEmpty()) {
             disturbed = pick(random, List.copyOf(sound.keySet()));
             gke.finish("team-a", disturbed);
+            trace.add(disturbed + " is done");
           }
         }
         case 5 -> {
@@ -440,19 +517,25 @@ class LiveClusterTest {
           if (!slices.isEmpty() && random.nextInt(3) == 0) {
             disturbed = pick(random, slices).getMetadata().getName();
             client.genericKubernetesResources(FakeGke.SLICE).withName(disturbed).delete();
+            trace.add(disturbed + " is deleted");
           }
         }
-        case 6 -> loops.get(0).resync();
-        case 7 -> loops.get(1).resync();
-        case 8 -> loops.get(0).round();
-        case 9 -> loops.get(1).round();
+        case 6, 7 -> {
+          int leader = random.nextInt(2);
+          loops.get(leader).resync();
+          trace.add("leader " + leader + " reads all");
+        }
+        case 8, 9 -> {
+          int leader = random.nextInt(2);
+          trace.add("leader " + leader + ": " + loops.get(leader).round());
+        }
         default -> {
           sound.keySet().retainAll(onSoundSlices()); // those that fail now were doomed before
-          gke.tick();
+          trace.add("platform: " + gke.tick());
         }
       }
       if (disturbed == null) {
-        assertThat(soundJobs()).as("event %d", i).containsAllEntriesOf(sound);
+        assertThat(soundJobs()).as("%s", trace).containsAllEntriesOf(sound);
       }
     }
     failed.forEach(gke::healNode);
@@ -483,18 +566,25 @@ class LiveClusterTest {
     return pods;
   }
 
-  /** Jobs on Slices that are neither about to fail nor to go. */
+  /** Jobs all of whose pods are on a Slice that is neither about to fail nor to go. */
   private Set<String> onSoundSlices() {
     Map<String, Node> nodes = new TreeMap<>();
     gke.nodes().forEach(node -> nodes.put(node.getMetadata().getName(), node));
-    Set<String> sound = new TreeSet<>();
+    Set<String> lost = new TreeSet<>();
     for (GenericKubernetesResource slice : gke.slices()) {
       boolean ready = nodesOf(slice).stream().allMatch(node -> FakeGke.isReady(nodes.get(node)));
-      if (ready && !slice.isMarkedForDeletion()) {
-        String request = slice.getMetadata().getAnnotations().get(TpuLabels.OWN_REQUEST);
-        sound.add(request.substring(request.lastIndexOf('/') + 1));
+      if (!ready || slice.isMarkedForDeletion()) {
+        lost.add(slice.getMetadata().getName());
       }
     }
+    Set<String> sound = soundJobs().keySet();
+    gke.running("team-a")
+        .forEach(
+            (pod, node) -> {
+              if (lost.contains(nodes.get(node).getMetadata().getLabels().get(Tpu7xNodes.SLICE))) {
+                sound.remove(pod.substring(0, pod.lastIndexOf('-')));
+              }
+            });
     return sound;
   }
 
@@ -547,7 +637,8 @@ class LiveClusterTest {
   private List<String> nodesOf(GenericKubernetesResource slice) {
     return gke.nodes().stream()
         .map(Node::getMetadata)
-        .filter(node -> slice.getMetadata().getName().equals(node.getLabels().get(Tpu7xNodes.SLICE)))
+        .filter(
+            node -> slice.getMetadata().getName().equals(node.getLabels().get(Tpu7xNodes.SLICE)))
         .map(node -> node.getName())
         .toList();
   }

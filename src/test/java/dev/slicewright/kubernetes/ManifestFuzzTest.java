@@ -20,15 +20,76 @@ class ManifestFuzzTest {
   private static final Path SEEDS = Path.of("src/test/resources/kubernetes/seeds");
 
   private static final String[] TOKENS = {
-    "apiVersion", "kind", "items", "metadata", "labels", "name", "null", "~", "true", "yes", "-1",
-    "2.5", "1e999", "0x7f", "99999999999999999999", "''", "\"\"", "{}", "[]", "[null]", "{a: b}",
-    "v1", "v2", "List", "Node", "Pod", "Job", "NodeList", "4x4x4", "HEALTHY", "google.com/tpu"
+    "apiVersion",
+    "kind",
+    "items",
+    "metadata",
+    "labels",
+    "name",
+    "null",
+    "~",
+    "true",
+    "yes",
+    "-1",
+    "2.5",
+    "1e999",
+    "0x7f",
+    "99999999999999999999",
+    "''",
+    "\"\"",
+    "{}",
+    "[]",
+    "[null]",
+    "{a: b}",
+    "v1",
+    "v2",
+    "List",
+    "Node",
+    "Pod",
+    "Job",
+    "NodeList",
+    "4x4x4",
+    "HEALTHY",
+    "google.com/tpu"
   };
 
   private static final String[] INSERTS = {
-    "&a ", "*a", "*labels", "<<: *a\n", "!!str ", "!!binary ", "!x ", "? ", ": ", "- ", "| ", "> ",
-    "%", "@", "`", "#", "\t", "\r", "\u0000", "\u0007", "\uFEFF", "\u2028", "\\", "\"", "'", "{",
-    "}", "[", "]", ",", "\n---\n", "\n...\n", "%YAML 9.9\n", "\\u0000", "\\ud800", "\uD83D"
+    "&a ",
+    "*a",
+    "*labels",
+    "<<: *a\n",
+    "!!str ",
+    "!!binary ",
+    "!x ",
+    "? ",
+    ": ",
+    "- ",
+    "| ",
+    "> ",
+    "%",
+    "@",
+    "`",
+    "#",
+    "\t",
+    "\r",
+    "\u0000",
+    "\u0007",
+    "\uFEFF",
+    "\u2028",
+    "\\",
+    "\"",
+    "'",
+    "{",
+    "}",
+    "[",
+    "]",
+    ",",
+    "\n---\n",
+    "\n...\n",
+    "%YAML 9.9\n",
+    "\\u0000",
+    "\\ud800",
+    "\uD83D"
   };
 
   /** What is done with the objects of one input; it may throw nothing. */
@@ -123,8 +184,7 @@ class ManifestFuzzTest {
       case 1 -> Arrays.copyOf(input, at);
       case 2 -> inserted(input, lineStart(input, random.nextInt(input.length)), line(input, at));
       case 3 -> replaced(input, lineStart(input, at), lineEnd(input, at), new byte[0]);
-      case 4 ->
-          replaced(input, tokenStart(input, at), tokenEnd(input, at), bytes(TOKENS, random));
+      case 4 -> replaced(input, tokenStart(input, at), tokenEnd(input, at), bytes(TOKENS, random));
       case 5 -> withTokensSwapped(input, at, random.nextInt(input.length));
       case 6 -> withOtherIndentation(input, at, random);
       case 7, 8 -> inserted(input, at, bytes(INSERTS, random));

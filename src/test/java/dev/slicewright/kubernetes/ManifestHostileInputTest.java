@@ -114,7 +114,8 @@ class ManifestHostileInputTest {
 
   @Test
   void itemsThatRepeatALargeOneAreReadOnlyUpToTheLimit() {
-    String large = "{apiVersion: x/v1, kind: A, metadata: {name: a}, x: " + "y".repeat(MILLION) + "}";
+    String large =
+        "{apiVersion: x/v1, kind: A, metadata: {name: a}, x: " + "y".repeat(MILLION) + "}";
     KubernetesObjects read = read("- &x " + large + "\n" + "- *x\n".repeat(100_000));
 
     // Sixteen times a million and a little: the anchor itself counts once.
@@ -187,6 +188,33 @@ class ManifestHostileInputTest {
     assertThat(broken.problems()).hasSize(10_001);
     assertThat(read("{]\n".repeat(20_000)).problems()).hasSize(10_001);
     assertThat(read("{\"a\":1,\n".repeat(200_000)).problems()).hasSize(1);
+  }
+
+  @Test
+  void aListOfVeryManyItemsWithoutATypeIsNotKept() {
+    String items = "items: [" + "{},".repeat(MILLION) + "]\n";
+
+    assertThat(read(items + "kind: NodeList").problems()).hasSize(10_001);
+    KubernetesObjects typed =
+        ManifestReader.builder()
+            .maxObjects(1_000)
+            .build()
+            .read(items + "kind: NodeList\napiVersion: v1");
+    assertThat(typed.all()).hasSize(1_000);
+    assertThat(typed.problems()).hasSize(1);
+  }
+
+  @Test
+  void anchorsThatNobodyRefersToAreNotKeptWithoutLimit() {
+    StringBuilder text = new StringBuilder(HEAD + "spec:\n");
+    for (int i = 0; i < MILLION; i++) {
+      text.append("- &a" + i + "\n");
+    }
+    assertThat(read(text.toString()).all()).hasSize(1);
+    assertThat(read(text + "- *a999999\n").problems())
+        .singleElement()
+        .asString()
+        .startsWith("A/a.spec[1000000]: the alias *a999999 refers to what makes aliases stand");
   }
 
   @Test

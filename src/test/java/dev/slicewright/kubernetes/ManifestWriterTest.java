@@ -71,8 +71,11 @@ class ManifestWriterTest {
     }
 
     assertThat(read(text.toString())).isEqualTo(KubernetesObjects.of(objects));
-    assertThat(read("{\"kind\":\"List\",\"apiVersion\":\"v1\",\"items\":"
-            + json.writeValueAsString(objects) + "}"))
+    assertThat(
+            read(
+                "{\"kind\":\"List\",\"apiVersion\":\"v1\",\"items\":"
+                    + json.writeValueAsString(objects)
+                    + "}"))
         .isEqualTo(KubernetesObjects.of(objects));
   }
 
@@ -80,10 +83,52 @@ class ManifestWriterTest {
   void stringsThatAreNoStringsWithoutQuotesAreQuoted() {
     for (String text :
         List.of(
-            "yes", "No", "on", "y", "null", "~", "", "5", "0x1f", "010", "1e3", "1_000", ".5", "-1",
-            "2024-01-01", "1:30", "=", "<<", "a: b", "a #b", " a", "a ", "#a", "- a", "*a", "&a",
-            "!a", "@a", "`a", "%a", "{a}", "[a]", "a,b", "'a'", "\"a\"", "\\", "\t", "---", "...",
-            "\u0085", "\u2028", "\uFEFF", "\u0000", "\u007F", "true\n", "\r")) {
+            "yes",
+            "No",
+            "on",
+            "y",
+            "null",
+            "~",
+            "",
+            "5",
+            "0x1f",
+            "010",
+            "1e3",
+            "1_000",
+            ".5",
+            "-1",
+            "2024-01-01",
+            "1:30",
+            "=",
+            "<<",
+            "a: b",
+            "a #b",
+            " a",
+            "a ",
+            "#a",
+            "- a",
+            "*a",
+            "&a",
+            "!a",
+            "@a",
+            "`a",
+            "%a",
+            "{a}",
+            "[a]",
+            "a,b",
+            "'a'",
+            "\"a\"",
+            "\\",
+            "\t",
+            "---",
+            "...",
+            "\u0085",
+            "\u2028",
+            "\uFEFF",
+            "\u0000",
+            "\u007F",
+            "true\n",
+            "\r")) {
       HasMetadata object = generic("x", Map.of("key", text, "keys", Map.of(text, "v")));
 
       String yaml = ManifestWriter.toYaml(List.of(object));
@@ -199,7 +244,9 @@ class ManifestWriterTest {
 
   private static Arbitrary<HasMetadata> configMaps() {
     return Combinators.combine(metadata(), maps(texts()))
-        .as((metadata, data) -> new ConfigMapBuilder().withMetadata(metadata).withData(data).build());
+        .as(
+            (metadata, data) ->
+                new ConfigMapBuilder().withMetadata(metadata).withData(data).build());
   }
 
   private static Arbitrary<HasMetadata> generics() {
@@ -255,9 +302,37 @@ class ManifestWriterTest {
   private static Arbitrary<String> texts() {
     Arbitrary<String> words =
         Arbitraries.of(
-            "a", "tpu7x", "4x4x8", "google.com/tpu", "yes", "off", "null", "~", "", "12", "0012",
-            "1e3", "0x1f", "12e4567", ".inf", "2026-01-01", "a: b", "- a", " a", "a ", "#", "<<",
-            "one\ntwo", "one\n\n two\n", "\n", "\n a", "a\n\n\n", "---", "a\n---\nb", "*a", "&a");
+            "a",
+            "tpu7x",
+            "4x4x8",
+            "google.com/tpu",
+            "yes",
+            "off",
+            "null",
+            "~",
+            "",
+            "12",
+            "0012",
+            "1e3",
+            "0x1f",
+            "12e4567",
+            ".inf",
+            "2026-01-01",
+            "a: b",
+            "- a",
+            " a",
+            "a ",
+            "#",
+            "<<",
+            "one\ntwo",
+            "one\n\n two\n",
+            "\n",
+            "\n a",
+            "a\n\n\n",
+            "---",
+            "a\n---\nb",
+            "*a",
+            "&a");
     Arbitrary<String> ascii = Arbitraries.strings().withCharRange(' ', '~').ofMaxLength(12);
     Arbitrary<String> any =
         Arbitraries.strings()

@@ -52,8 +52,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 class NodeDomainsTest {
 
   private static final ClusterReader LENIENT = ClusterReader.builder().lenient(true).build();
-  private static final List<String> SHAPES =
-      List.of("4x4x4", "2x4x4", "2x2x4", "2x2x2", "2x2x1");
+  private static final List<String> SHAPES = List.of("4x4x4", "2x4x4", "2x2x4", "2x2x2", "2x2x1");
 
   private static String idLabel(String shape) {
     return TpuLabels.PARTITION_PREFIX + shape + TpuLabels.ID_SUFFIX;
@@ -166,8 +165,7 @@ class NodeDomainsTest {
     List<Node> nodes = ClusterFixtures.pool("p", "tpu-v5p-slice", "4x4x4");
     Collections.reverse(nodes);
 
-    List<String> order =
-        strict(nodes).domains().domain("nodepool/p").orElseThrow().nodes();
+    List<String> order = strict(nodes).domains().domain("nodepool/p").orElseThrow().nodes();
 
     assertThat(order.subList(0, 3)).containsExactly("p-0", "p-1", "p-2");
     assertThat(order.get(15)).isEqualTo("p-15");
@@ -269,8 +267,7 @@ class NodeDomainsTest {
 
   private static Health worst(
       Domain domain, PartitionForest forest, PartitionId id, Map<String, Health> given) {
-    String key =
-        SliceManifest.platformForm(forest.shape(id)) + " " + domain.platformId(id);
+    String key = SliceManifest.platformForm(forest.shape(id)) + " " + domain.platformId(id);
     Health worst = given.getOrDefault(key, Health.HEALTHY);
     for (PartitionId child : forest.children(id)) {
       Health below = worst(domain, forest, child, given);
@@ -300,8 +297,7 @@ class NodeDomainsTest {
 
   @Test
   void labelsThatVaryAreNoLabelsOfThePod() {
-    Domain domain =
-        strict(ClusterFixtures.block("b", 2)).domains().domain("block/b").orElseThrow();
+    Domain domain = strict(ClusterFixtures.block("b", 2)).domains().domain("block/b").orElseThrow();
 
     assertThat(domain.varyingLabels())
         .contains(TpuLabels.HOSTNAME, TpuLabels.NODE_POOL, TpuLabels.SUBBLOCK, TpuLabels.SLICE);
@@ -314,8 +310,7 @@ class NodeDomainsTest {
     "tpu-v5-lite-podslice,2x4,8,2x4", "tpu-v5-lite-device,2x2,4,2x2", "tpu7,2x2x1,4,2x2x1",
     "tpu-v4-podslice,1x2x2,4,2x2x1"
   })
-  void aPoolOfOneHostIsANodeOfItsOwn(
-      String accelerator, String topology, int chips, String tile) {
+  void aPoolOfOneHostIsANodeOfItsOwn(String accelerator, String topology, int chips, String tile) {
     Cluster cluster =
         strict(List.of(ClusterFixtures.single("n", "p", accelerator, topology, chips)));
 
@@ -350,12 +345,10 @@ class NodeDomainsTest {
     nodes
         .get(1)
         .getStatus()
-        .setAllocatable(
-            Map.of(TpuLabels.TPU, new io.fabric8.kubernetes.api.model.Quantity("3")));
+        .setAllocatable(Map.of(TpuLabels.TPU, new io.fabric8.kubernetes.api.model.Quantity("3")));
 
     assertThat(pod(strict(nodes), "nodepool/p").reportedHealth())
-        .containsOnly(
-            Map.entry(new dev.slicewright.fleet.Part.Host(new HostId(1)), Health.FAILED));
+        .containsOnly(Map.entry(new dev.slicewright.fleet.Part.Host(new HostId(1)), Health.FAILED));
   }
 
   @Test
@@ -399,8 +392,7 @@ class NodeDomainsTest {
     List<Node> nodes = ClusterFixtures.block("b", 2);
     labels(nodes.get(20)).put(TpuLabels.BLOCK, "other");
 
-    assertLeavesOut(
-        nodes, "Node/b-1-4.metadata.labels[" + idLabel("4x4x4") + "]", "b-1-4");
+    assertLeavesOut(nodes, "Node/b-1-4.metadata.labels[" + idLabel("4x4x4") + "]", "b-1-4");
     assertThat(LENIENT.read(nodes).fleet().pod("block/other")).isEmpty();
   }
 
@@ -512,7 +504,8 @@ class NodeDomainsTest {
     PartitionId half = domain.partition(Shape.parse("2x4x4"), "b-c0-h1").orElseThrow();
     assertThat(pod.healthOf(new Footprint.Partition(pair))).isEqualTo(Health.FAILED);
     assertThat(pod.healthOf(new Footprint.Partition(half))).isEqualTo(Health.HEALTHY);
-    assertThat(plan(lenient.fleet(), SliceRequest.builder("r").shape("4x4x8").build()).placement("r"))
+    assertThat(
+            plan(lenient.fleet(), SliceRequest.builder("r").shape("4x4x8").build()).placement("r"))
         .isEmpty();
   }
 
@@ -524,8 +517,7 @@ class NodeDomainsTest {
 
     assertThat(forest.size()).isEqualTo(31);
     for (String shape : SHAPES) {
-      assertThat(forest.ofShape(Shape.parse(shape)))
-          .hasSize(64 / (int) Shape.parse(shape).chips());
+      assertThat(forest.ofShape(Shape.parse(shape))).hasSize(64 / (int) Shape.parse(shape).chips());
     }
   }
 
@@ -563,11 +555,14 @@ class NodeDomainsTest {
         case 3 -> node.setMetadata(new ObjectMeta());
         case 4 -> node.setSpec(new NodeSpec());
         case 5 -> node.setStatus(new NodeStatus());
-        case 6 -> spec(node).setTaints(Arrays.asList(null, new io.fabric8.kubernetes.api.model.Taint()));
+        case 6 ->
+            spec(node).setTaints(Arrays.asList(null, new io.fabric8.kubernetes.api.model.Taint()));
         case 7 -> status(node).setConditions(Collections.singletonList(null));
         case 8 -> status(node).setAllocatable(Collections.singletonMap(TpuLabels.TPU, null));
-        case 9 -> status(node)
-            .setAllocatable(Map.of(TpuLabels.TPU, new io.fabric8.kubernetes.api.model.Quantity()));
+        case 9 ->
+            status(node)
+                .setAllocatable(
+                    Map.of(TpuLabels.TPU, new io.fabric8.kubernetes.api.model.Quantity()));
         case 10 -> {
           Map<String, String> odd = new HashMap<>();
           odd.put(TpuLabels.ACCELERATOR, "tpu7x");

@@ -98,8 +98,7 @@ final class PlanCase {
     PartitionId id =
         domain.topology().partitions().orElseThrow().ofShape(Shape.parse(shape)).get(which);
     fleet.running(
-        RunningSlice.builder(
-                request, index, pod, Shape.parse(shape), new Footprint.Partition(id))
+        RunningSlice.builder(request, index, pod, Shape.parse(shape), new Footprint.Partition(id))
             .build());
     if (domain.kind() == Domain.Kind.DYNAMIC) {
       slice(
@@ -154,8 +153,7 @@ final class PlanCase {
   }
 
   private static List<Workload.Member> members(String podSet, SliceRequest request) {
-    return List.of(
-        new Workload.Member(podSet, (int) (request.shapes().get(0).chips() / 4), 4));
+    return List.of(new Workload.Member(podSet, (int) (request.shapes().get(0).chips() / 4), 4));
   }
 
   private static Workload workload(
@@ -247,8 +245,7 @@ final class PlanCase {
     List<Workload> workloads = new ArrayList<>();
     for (String job : replicatedJobs) {
       SliceRequest request = request("JobSet", name, job, shape).slices(slices).build();
-      workloads.add(
-          workload(object, job, request, members(job, request), true));
+      workloads.add(workload(object, job, request, members(job, request), true));
     }
     return workloads;
   }
@@ -283,8 +280,7 @@ final class PlanCase {
       sets.add(tree("name", set, "count", 4, "template", template()));
     }
     HasMetadata object =
-        generic(
-            "kueue.x-k8s.io/v1beta1", "Workload", name, tree("spec", tree("podSets", sets)));
+        generic("kueue.x-k8s.io/v1beta1", "Workload", name, tree("spec", tree("podSets", sets)));
     List<Workload> workloads = new ArrayList<>();
     for (String set : podSets) {
       SliceRequest request = request("Workload", name, set, shape).build();

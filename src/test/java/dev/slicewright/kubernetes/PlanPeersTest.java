@@ -44,8 +44,7 @@ class PlanPeersTest {
     for (int cube = 0; cube < 4; cube++) {
       given.runningPartition(small, cube, "block/blk-a", "2x2x1", 16 * cube);
     }
-    ClusterPlan plan =
-        PlanCase.planned(given.workload(PlanCase.job("train", "4x4x8")).build());
+    ClusterPlan plan = PlanCase.planned(given.workload(PlanCase.job("train", "4x4x8")).build());
 
     assertThat(plan.slices()).isEmpty();
     Event event = only(plan);
@@ -62,8 +61,7 @@ class PlanPeersTest {
     SliceRequest other = SliceRequest.builder("other").shape("4x4x8").build();
     given.running(other, 0, "block/blk-a", "4x4x8", 3, 4);
     given.fail("block/blk-a", 0).fail("block/blk-a", 17);
-    ClusterPlan plan =
-        PlanCase.planned(given.workload(PlanCase.job("train", "8x8x16")).build());
+    ClusterPlan plan = PlanCase.planned(given.workload(PlanCase.job("train", "8x8x16")).build());
 
     assertThat(only(plan).getMessage())
         .startsWith(
@@ -259,8 +257,7 @@ class PlanPeersTest {
     PlanningRules rules = PlanningRules.builder().permitByDefault(Permission.EVICTABLE).build();
     List<Event> events = ClusterPlan.of(cluster, PlanCase.plan(cluster, rules)).events(NOW);
 
-    assertThat(
-            events.stream().map(e -> e.getInvolvedObject().getName() + " " + e.getReason()))
+    assertThat(events.stream().map(e -> e.getInvolvedObject().getName() + " " + e.getReason()))
         .containsExactly("high Placed", "low Evicted");
     assertThat(events.get(1).getType()).isEqualTo("Warning");
     assertThat(events.get(1).getMessage()).contains("block/blk-a", "c0, c1");

@@ -153,7 +153,7 @@ class PodOwnersTest {
                     parallelism: 3
         """
             + SPEC_7X.replace("SHAPE", "2x2x1");
-    List<HasMetadata> objects = new ArrayList<>(Manifests.read(job));
+    List<HasMetadata> objects = new ArrayList<>(WorkloadFixturesTest.read(job));
     List<Pod> pods = new ArrayList<>();
     for (String name : List.of("sweep-c", "sweep-a", "sweep-d", "sweep-b")) {
       Pod pod = podOfJob(name, "sweep", 4, -1);
@@ -241,8 +241,7 @@ class PodOwnersTest {
               .editMetadata()
               .addToAnnotations(WorkIndex.WORKLOAD, "four")
               .addToLabels(PodOwners.POD_SET, worker == 0 ? "leader" : "workers")
-              .addToLabels(
-                  PodOwners.COMPLETION_INDEX, String.valueOf(worker == 0 ? 0 : worker - 1))
+              .addToLabels(PodOwners.COMPLETION_INDEX, String.valueOf(worker == 0 ? 0 : worker - 1))
               .endMetadata()
               .build();
       assertThat(owners.of(pod))
@@ -322,7 +321,7 @@ class PodOwnersTest {
   private static Owners owners(String... yaml) {
     List<HasMetadata> objects = new ArrayList<>();
     for (String text : yaml) {
-      objects.addAll(Manifests.read(text));
+      objects.addAll(WorkloadFixturesTest.read(text));
     }
     return owners(objects);
   }

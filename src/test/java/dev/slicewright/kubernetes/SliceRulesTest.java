@@ -47,8 +47,16 @@ class SliceRulesTest {
 
   @ParameterizedTest
   @CsvSource({
-    "2x2x1, 1", "2x2x2, 1", "2x2x4, 1", "2x4x4, 1", "4x4x4, 1", "4x4x8, 2", "8x8x8, 8",
-    "12x12x24, 54", "16x24x24, 144", "4x4x576, 144"
+    "2x2x1, 1",
+    "2x2x2, 1",
+    "2x2x4, 1",
+    "2x4x4, 1",
+    "4x4x4, 1",
+    "4x4x8, 2",
+    "8x8x8, 8",
+    "12x12x24, 54",
+    "16x24x24, 144",
+    "4x4x576, 144"
   })
   void everyPublishedShapeIsSoundWithItsNumberOfPartitions(String topology, int partitions) {
     assertThat(SliceRules.check(slice("s", topology, ids(partitions)))).isEmpty();
@@ -81,7 +89,8 @@ class SliceRulesTest {
   }
 
   @ParameterizedTest
-  @ValueSource(strings = {"a", "a1", "a-1", "a--b", "abcdefghijklmnopqrstuvwxyz-abcdefghijklmnopqrstuv"})
+  @ValueSource(
+      strings = {"a", "a1", "a-1", "a--b", "abcdefghijklmnopqrstuvwxyz-abcdefghijklmnopqrstuv"})
   void namesWithinTheRuleAreSound(String name) {
     assertThat(name.length()).isLessThanOrEqualTo(49);
     assertThat(SliceRules.check(slice(name, "4x4x4", "c1"))).isEmpty();
@@ -115,7 +124,9 @@ class SliceRulesTest {
             ".metadata.labels[team]",
             "at most 63"),
         planted(
-            s -> s.getMetadata().setLabels(Map.of("", "x")), ".metadata.labels[]", "expected a key"),
+            s -> s.getMetadata().setLabels(Map.of("", "x")),
+            ".metadata.labels[]",
+            "expected a key"),
         planted(
             s -> s.getMetadata().setLabels(Map.of("Example.com/a", "x")),
             ".metadata.labels[Example.com/a]",
@@ -154,7 +165,9 @@ class SliceRulesTest {
             ".spec.partitionIds[1]",
             "\"c1\" again"),
         planted(
-            s -> spec(s).put("partitionIds", List.of("c1", "")), ".spec.partitionIds[1]", "was \"\""),
+            s -> spec(s).put("partitionIds", List.of("c1", "")),
+            ".spec.partitionIds[1]",
+            "was \"\""),
         planted(
             s -> spec(s).put("partitionIds", List.of("c 1", "c2")),
             ".spec.partitionIds[0]",
@@ -387,8 +400,15 @@ class SliceRulesTest {
 
   @ParameterizedTest
   @CsvSource({
-    "SliceNotCreated, 1", "ACTIVATING, 1", "ACTIVE, 1", "ACTIVE_DEGRADED, 1", "DEACTIVATING, 1",
-    "INCOMPLETE, 1", "SOMETHING_NEW, 1", "FAILED, 0", "SliceCreationFailed, 0"
+    "SliceNotCreated, 1",
+    "ACTIVATING, 1",
+    "ACTIVE, 1",
+    "ACTIVE_DEGRADED, 1",
+    "DEACTIVATING, 1",
+    "INCOMPLETE, 1",
+    "SOMETHING_NEW, 1",
+    "FAILED, 0",
+    "SliceCreationFailed, 0"
   })
   void aSliceTakesItsNodesUnlessItHasFailed(String reason, int problems) {
     GenericKubernetesResource other = slice("other", "4x4x4", id("c1"));

@@ -93,11 +93,7 @@ record StubDomain(
   }
 
   private static StubDomain of(
-      String id,
-      Kind kind,
-      TpuTopology topology,
-      Map<String, String> labels,
-      Set<String> varying) {
+      String id, Kind kind, TpuTopology topology, Map<String, String> labels, Set<String> varying) {
     List<String> nodes = new ArrayList<>();
     for (int i = 0; i < topology.hostCount(); i++) {
       nodes.add(id.substring(id.indexOf('/') + 1) + "-n" + i);
@@ -118,8 +114,7 @@ record StubDomain(
   StubDomain label(String key, String value) {
     Map<String, String> more = new TreeMap<>(labels);
     more.put(key, value);
-    return new StubDomain(
-        id, kind, topology, more, varyingLabels, taints, nodes, health, cordons);
+    return new StubDomain(id, kind, topology, more, varyingLabels, taints, nodes, health, cordons);
   }
 
   /** The same with one more taint on all nodes. */

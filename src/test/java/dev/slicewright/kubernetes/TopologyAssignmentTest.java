@@ -106,7 +106,8 @@ class TopologyAssignmentTest {
       int count = (Integer) slice.get("domainCount");
       List<?> perLevel = (List<?>) slice.get("valuesPerLevel");
       assertThat(perLevel).hasSameSizeAs(levels);
-      assertThat(slice.containsKey("podCounts")).isNotEqualTo(slice.containsKey("universalPodCount"));
+      assertThat(slice.containsKey("podCounts"))
+          .isNotEqualTo(slice.containsKey("universalPodCount"));
       if (slice.get("podCounts") instanceof List<?> counts) {
         assertThat(counts).hasSize(count);
         assertThat(new HashSet<>(counts)).as("one number is told once").hasSizeGreaterThan(1);

@@ -72,7 +72,9 @@ final class Tpu7xNodes {
   /** What a partition is called: hexadecimal digits that say nothing of where it is. */
   static String id(String cube, String shape, int index) {
     String text = cube + "/" + shape + "/" + index;
-    return UUID.nameUUIDFromBytes(text.getBytes(StandardCharsets.UTF_8)).toString().replace("-", "");
+    return UUID.nameUUIDFromBytes(text.getBytes(StandardCharsets.UTF_8))
+        .toString()
+        .replace("-", "");
   }
 
   static String id(String cube) {

@@ -8,6 +8,8 @@ import dev.slicewright.plan.Plan;
 import dev.slicewright.solve.SlicePlanner;
 import io.fabric8.kubernetes.api.model.GenericKubernetesResource;
 import io.fabric8.kubernetes.api.model.HasMetadata;
+import io.fabric8.kubernetes.api.model.Node;
+import io.fabric8.kubernetes.api.model.PodBuilder;
 import io.fabric8.kubernetes.api.model.batch.v1.Job;
 import io.fabric8.kubernetes.client.utils.Serialization;
 import java.time.Duration;
@@ -44,8 +46,7 @@ class UnfinishedStepsTest {
   private GenericKubernetesResource created(SliceState state) {
     GenericKubernetesResource slice = planned().slices().get(0).toResource();
     slice.setAdditionalProperty(
-        "status",
-        Map.of("conditions", List.of(Map.of("type", "Ready", "reason", state.reason()))));
+        "status", Map.of("conditions", List.of(Map.of("type", "Ready", "reason", state.reason()))));
     objects.add(slice);
     return slice;
   }
@@ -148,6 +149,65 @@ class UnfinishedStepsTest {
         .matches(step -> step.object().equals(ObjectRef.of(failed)));
     failed.getMetadata().setDeletionTimestamp("2026-12-01T09:00:00Z");
     assertThat(kinds()).as("on its way").isEmpty();
+  }
+
+  /** As two schedulers leave it that did not know of each other. */
+  @Test
+  void ofTwoSlicesOfOneSliceThatWithoutPodsIsDeleted() {
+    GenericKubernetesResource first = created(SliceState.ACTIVE);
+    GenericKubernetesResource second = Serialization.clone(first);
+    second.getMetadata().setName("train-0-other");
+    String other =
+        Tpu7xNodes.id(
+            first.get("spec", "partitionIds", 0).equals(Tpu7xNodes.id("c1")) ? "c2" : "c1");
+    second.setAdditionalProperty(
+        "spec", Map.of("type", "tpu7x", "topology", "4x4x4", "partitionIds", List.of(other)));
+    objects.add(second);
+    for (GenericKubernetesResource used : List.of(first, second)) {
+      List<HasMetadata> pods = pods(used.get("spec", "partitionIds", 0));
+      objects.addAll(pods);
+      Cluster cluster = ClusterReader.builder().lenient(true).build().read(objects);
+      objects.removeAll(pods);
+      Plan plan =
+          SlicePlanner.create()
+              .plan(cluster.fleet(), cluster.requests(), SolveBudget.within(Duration.ofSeconds(5)));
+      GenericKubernetesResource unused = used == first ? second : first;
+      assertThat(ClusterPlan.of(cluster, plan).steps())
+          .filteredOn(step -> step.kind() == Kind.DELETE_SLICE)
+          .extracting(ClusterStep::object)
+          .containsExactly(ObjectRef.of(unused));
+    }
+  }
+
+  private List<HasMetadata> pods(String cube) {
+    List<HasMetadata> pods = new ArrayList<>();
+    for (HasMetadata node : List.copyOf(objects)) {
+      if (node instanceof Node
+          && cube.equals(node.getMetadata().getLabels().get(Tpu7xNodes.idLabel("4x4x4")))) {
+        pods.add(
+            new PodBuilder()
+                .withNewMetadata()
+                .withNamespace("team-a")
+                .withName("train-" + pods.size())
+                .addToAnnotations("batch.kubernetes.io/job-completion-index", "" + pods.size())
+                .addNewOwnerReference()
+                .withApiVersion("batch/v1")
+                .withKind("Job")
+                .withName("train")
+                .withController(true)
+                .endOwnerReference()
+                .endMetadata()
+                .withSpec(Serialization.clone(job.getSpec().getTemplate().getSpec()))
+                .editSpec()
+                .withNodeName(node.getMetadata().getName())
+                .endSpec()
+                .withNewStatus()
+                .withPhase("Running")
+                .endStatus()
+                .build());
+      }
+    }
+    return pods;
   }
 
   private static Job job(String name, int pods, String topology) {

@@ -29,8 +29,7 @@ class WorkloadPatchTest {
   }
 
   private static Map<String, Object> affinity(Object... terms) {
-    return tree(
-        "nodeAffinity", tree(NODE_TERMS, tree("nodeSelectorTerms", List.of(terms))));
+    return tree("nodeAffinity", tree(NODE_TERMS, tree("nodeSelectorTerms", List.of(terms))));
   }
 
   private static Map<String, Object> expression(String key, String operator, String... values) {
@@ -40,8 +39,7 @@ class WorkloadPatchTest {
   /** A workload like another, its object changed. */
   private static Workload with(Workload workload, Map<String, Object> patch) {
     HasMetadata object =
-        WorkloadPatches.resource(
-            MergePatch.apply(WorkloadPatches.tree(workload.source()), patch));
+        WorkloadPatches.resource(MergePatch.apply(WorkloadPatches.tree(workload.source()), patch));
     return new Workload(
         workload.object(), workload.podSet(), workload.request(), workload.members(), object);
   }
@@ -136,8 +134,7 @@ class WorkloadPatchTest {
                 "tpu7x",
                 "cloud.google.com/gke-tpu-topology",
                 "4x4x8"));
-    assertThat(
-            at(pods, "spec", "affinity", "nodeAffinity", NODE_TERMS, "nodeSelectorTerms"))
+    assertThat(at(pods, "spec", "affinity", "nodeAffinity", NODE_TERMS, "nodeSelectorTerms"))
         .isEqualTo(
             List.of(
                 tree(
@@ -248,8 +245,7 @@ class WorkloadPatchTest {
                 "nodeSelector",
                 tree("disk", "ssd", "cloud.google.com/gke-tpu-accelerator", "tpu7x"),
                 "affinity",
-                affinity(
-                    tree("matchExpressions", List.of(expression("zone", "In", "a"))))));
+                affinity(tree("matchExpressions", List.of(expression("zone", "In", "a"))))));
     StubDomain blk = StubDomain.block("blk-a", 8);
     for (int slices = 1; slices <= 2; slices++) {
       Map<String, Object> bound = MergePatch.copyOf(template);
@@ -266,8 +262,7 @@ class WorkloadPatchTest {
       TemplateBinding.map(expected, "spec")
           .put(
               "tolerations",
-              List.of(
-                  tree("key", "google.com/tpu", "operator", "Exists", "effect", "NoSchedule")));
+              List.of(tree("key", "google.com/tpu", "operator", "Exists", "effect", "NoSchedule")));
       assertThat(bound).as("unbound").isEqualTo(expected);
     }
   }
@@ -337,6 +332,50 @@ class WorkloadPatchTest {
   }
 
   @Test
+  void bindingTakesOurGateOutOfAPodAndEvictionPutsItIn() {
+    Workload pod =
+        with(
+            PlanCase.pod("p", "2x2x1", false),
+            tree("spec", tree("schedulingGates", List.of(tree("name", "slicewright.dev/slice")))));
+    WorkloadPatch bind = only(PlanCase.planned(block().workload(pod).build()));
+
+    assertThat(bind.requires()).isEqualTo(Requires.GATED);
+    Map<String, Object> bound = bind.applyTo(WorkloadPatches.tree(pod.source()));
+    assertThat(at(bound, "spec", "schedulingGates")).isNull();
+    assertThat(at(bound, "spec", "nodeSelector", "cloud.google.com/gke-tpu-slice")).isNotNull();
+
+    WorkloadPatch evict =
+        WorkloadPatches.of(
+                List.of(
+                    new WorkloadPatches.Change(
+                        new Workload(
+                            pod.object(),
+                            "",
+                            pod.request(),
+                            pod.members(),
+                            WorkloadPatches.resource(bound)),
+                        null)),
+                true)
+            .orElseThrow();
+    assertThat(evict.requires()).isEqualTo(Requires.RECREATED);
+    Map<String, Object> evicted = evict.applyTo(bound);
+    assertThat(at(evicted, "spec", "schedulingGates"))
+        .isEqualTo(List.of(tree("name", "slicewright.dev/slice")));
+    assertThat(at(evicted, "spec", "nodeSelector")).isNull();
+  }
+
+  @Test
+  void anEvictedLeaderWorkerSetKeepsSelectingSlicesThatAreGoneSoThatItsPodsWait() {
+    assertThat(
+            WorkloadPatches.of(
+                List.of(
+                    new WorkloadPatches.Change(
+                        PlanCase.leaderWorkerSet("serve", "2x2x4", 2), null)),
+                true))
+        .isEmpty();
+  }
+
+  @Test
   void workOnAPoolSelectsThePool() {
     ClusterPlan plan =
         PlanCase.planned(
@@ -391,7 +430,9 @@ class WorkloadPatchTest {
       {"{}", "{\"a\":{\"bb\":{\"ccc\":null}}}", "{\"a\":{\"bb\":{}}}"},
     };
     for (String[] c : cases) {
-      assertThat(MergePatch.apply(json(c[0]), json(c[1]))).as("%s", List.of(c)).isEqualTo(json(c[2]));
+      assertThat(MergePatch.apply(json(c[0]), json(c[1])))
+          .as("%s", List.of(c))
+          .isEqualTo(json(c[2]));
     }
   }
 

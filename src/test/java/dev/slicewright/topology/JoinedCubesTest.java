@@ -20,8 +20,7 @@ class JoinedCubesTest {
     }
     TpuTopology.Builder builder =
         TpuTopology.builder(type)
-            .slicing(
-                new Slicing.NestedPartitions(List.of(new PartitionSpec("pool", dims, hosts))))
+            .slicing(new Slicing.NestedPartitions(List.of(new PartitionSpec("pool", dims, hosts))))
             .coordinatesUnknown();
     if (dims.rank() == 2) {
       return builder.dims(dims.x(), dims.y()).build();

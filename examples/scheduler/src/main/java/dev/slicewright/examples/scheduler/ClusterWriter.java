@@ -52,7 +52,8 @@ final class ClusterWriter {
           "Pod", kind(null, "v1", "Pod", "pods", true));
 
   private final KubernetesClient client;
-  private final Map<ObjectRef, String> versions = new HashMap<>(); // as planned for
+  private final Map<ObjectRef, String> planned = new HashMap<>(); // version planned for
+  private final Map<ObjectRef, String> changed = new HashMap<>(); // by this round's steps
   private final Map<ObjectRef, GenericKubernetesResource> toCreate = new HashMap<>();
   private final Map<String, String> said = new HashMap<>(); // message by name of event
 
@@ -63,12 +64,12 @@ final class ClusterWriter {
   /** The next plan is made for this version of the object. */
   void saw(HasMetadata object) {
     if (KINDS.containsKey(object.getKind())) {
-      versions.put(ObjectRef.of(object), version(object));
+      planned.put(ObjectRef.of(object), version(object));
     }
   }
 
   void forget(ObjectRef gone) {
-    versions.remove(gone);
+    planned.remove(gone);
   }
 
   private static String version(HasMetadata object) {
@@ -91,9 +92,13 @@ final class ClusterWriter {
     };
   }
 
-  /** Objects deleted to be made anew whose names were not free yet. */
-  void createPending() {
-    Map.copyOf(toCreate).forEach(this::create);
+  /**
+   * A new round begins. What earlier rounds have changed is left alone until it has been read: a
+   * plan that does not know of it would do it again.
+   */
+  void begin() {
+    changed.clear();
+    Map.copyOf(toCreate).forEach(this::create); // whose names were not free yet
   }
 
   /** Whether the object is there: made now, or found alike, made by another leader or before. */
@@ -106,6 +111,7 @@ final class ClusterWriter {
             && (made || is.get("spec").equals(wanted.get("spec")));
     if (there) {
       toCreate.remove(ref);
+      changed.put(ref, version(is));
     }
     return there;
   }
@@ -120,7 +126,9 @@ final class ClusterWriter {
 
   /** Whether the object is gone: GKE takes a Slice apart first. */
   boolean delete(ObjectRef ref) {
-    at(ref).delete();
+    asPlanned(ref) // another of the same name may serve by now
+        .map(is -> at(ref).lockResourceVersion(is.getMetadata().getResourceVersion()))
+        .ifPresent(same -> unless(CONFLICT, () -> !same.delete().isEmpty()));
     return at(ref).get() == null;
   }
 
@@ -144,7 +152,7 @@ final class ClusterWriter {
       if (unless(
           CONFLICT,
           () -> {
-            saw(at(ref).patch(merge, body));
+            changed.put(ref, version(at(ref).patch(merge, body)));
             return true;
           })) {
         return true;
@@ -155,7 +163,7 @@ final class ClusterWriter {
 
   private Optional<GenericKubernetesResource> asPlanned(ObjectRef ref) {
     return Optional.ofNullable(at(ref).get())
-        .filter(is -> version(is).equals(versions.get(ref)));
+        .filter(is -> version(is).equals(changed.getOrDefault(ref, planned.get(ref))));
   }
 
   private static String withVersion(Map<String, ?> fields, String version) {

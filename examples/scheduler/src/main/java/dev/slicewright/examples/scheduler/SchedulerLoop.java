@@ -16,12 +16,8 @@ import dev.slicewright.solve.SlicePlanner;
 import io.fabric8.kubernetes.api.model.HasMetadata;
 import io.fabric8.kubernetes.api.model.KubernetesResourceList;
 import io.fabric8.kubernetes.client.KubernetesClient;
-import io.fabric8.kubernetes.client.KubernetesClientBuilder;
 import io.fabric8.kubernetes.client.KubernetesClientException;
 import io.fabric8.kubernetes.client.dsl.FilterWatchListDeletable;
-import io.fabric8.kubernetes.client.extended.leaderelection.LeaderCallbacks;
-import io.fabric8.kubernetes.client.extended.leaderelection.LeaderElectionConfigBuilder;
-import io.fabric8.kubernetes.client.extended.leaderelection.resourcelock.LeaseLock;
 import io.fabric8.kubernetes.client.informers.ResourceEventHandler;
 import java.lang.System.Logger.Level;
 import java.time.Duration;
@@ -34,12 +30,11 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
-import java.util.UUID;
 import java.util.function.BooleanSupplier;
 
 /**
  * A scheduler for GKE's dynamic slicing, to start your own from. Confined to one thread at a time;
- * watches run on threads of the client.
+ * watches run on threads of the client. {@link SchedulerMain} elects a leader and runs it.
  *
  * <p>Each round takes in what has changed, plans, and does what can be done now. What has to wait,
  * such as for a Slice to form or to go, is found again by a later round, so that nothing is lost
@@ -50,7 +45,6 @@ import java.util.function.BooleanSupplier;
  */
 public final class SchedulerLoop {
 
-  private static final String NAME = "slicewright-scheduler";
   private static final SolveBudget BUDGET = SolveBudget.within(Duration.ofMillis(800));
   private static final Duration RESYNC = Duration.ofMinutes(5);
   private static final Duration IDLE = Duration.ofSeconds(10);
@@ -69,31 +63,6 @@ public final class SchedulerLoop {
     this.clock = clock;
     this.writer = new ClusterWriter(client);
     this.cluster = reader.read(List.of());
-  }
-
-  public static void main(String[] args) {
-    try (KubernetesClient client = new KubernetesClientBuilder().build()) {
-      SchedulerLoop loop = new SchedulerLoop(client, InstantSource.system());
-      String me = UUID.randomUUID().toString();
-      LeaderCallbacks callbacks =
-          new LeaderCallbacks(
-              () -> new Thread(loop::run, NAME).start(),
-              () -> System.exit(1), // started anew, it waits for its turn
-              leader -> LOG.log(Level.INFO, leader.equals(me) ? "leading" : "waiting"));
-      client
-          .leaderElector()
-          .withConfig(
-              new LeaderElectionConfigBuilder()
-                  .withName(NAME)
-                  .withLock(new LeaseLock(client.getNamespace(), NAME, me))
-                  .withLeaseDuration(Duration.ofSeconds(15))
-                  .withRenewDeadline(Duration.ofSeconds(10))
-                  .withRetryPeriod(Duration.ofSeconds(2))
-                  .withLeaderCallbacks(callbacks)
-                  .build())
-          .build()
-          .run();
-    }
   }
 
   /** Rounds until the thread is interrupted; now and then everything is read anew. */
@@ -141,8 +110,7 @@ public final class SchedulerLoop {
   public void resync() {
     List<HasMetadata> objects = new ArrayList<>();
     for (var source : sources()) { // a CRD that is not installed is no error
-      ClusterWriter.unless(
-          ClusterWriter.NOT_FOUND, () -> objects.addAll(source.list().getItems()));
+      ClusterWriter.unless(ClusterWriter.NOT_FOUND, () -> objects.addAll(source.list().getItems()));
     }
     objects.forEach(writer::saw);
     cluster = reader.read(objects);
@@ -203,7 +171,7 @@ public final class SchedulerLoop {
    */
   public List<String> round() {
     takeIn();
-    writer.createPending();
+    writer.begin();
     List<String> done = new ArrayList<>();
     release(done);
     ClusterPlan plan = ClusterPlan.of(cluster, plan());
@@ -243,7 +211,8 @@ public final class SchedulerLoop {
     for (SliceManifest slice : cluster.slices()) {
       String request = slice.annotations().getOrDefault(TpuLabels.OWN_REQUEST, "");
       if (!slice.deleting() && cluster.workload(request).isEmpty() && writer.isOver(request)) {
-        ObjectRef ref = new ObjectRef(SliceManifest.API_VERSION, SliceManifest.KIND, "", slice.name());
+        ObjectRef ref =
+            new ObjectRef(SliceManifest.API_VERSION, SliceManifest.KIND, "", slice.name());
         attempt("release " + ref, () -> writer.delete(ref), done);
       }
     }
