@@ -85,8 +85,7 @@ final class ClusterState {
   }
 
   static ClusterState empty(ReadSettings settings) {
-    return new ClusterState(
-        settings, List.of(), Map.of(), Map.of(), NodeDomains.none(), null);
+    return new ClusterState(settings, List.of(), Map.of(), Map.of(), NodeDomains.none(), null);
   }
 
   Cluster read(KubernetesObjects given) {
@@ -206,8 +205,7 @@ final class ClusterState {
       boolean alike = before != null && isAlike(domains, newDomains);
       Work newWork = work(newObjects, newDomains, alike);
       ClusterState state =
-          new ClusterState(
-              settings, text, newDoubles, newObjects, newDomains, newWork);
+          new ClusterState(settings, text, newDoubles, newObjects, newDomains, newWork);
       List<Problem> problems = state.problems();
       if (!settings.lenient() && !problems.isEmpty()) {
         throw new InvalidInputException("cluster", problems);
