@@ -41,48 +41,6 @@ final class ClusterState {
   private static final Comparator<LeftOut> BY_OBJECT =
       Comparator.comparing(LeftOut::object).thenComparing(LeftOut::reason);
 
-  /** The steps behind the nodes; tests put others in their place. */
-  interface Steps {
-    WorkloadTranslator.Translation translate(
-        KubernetesObjects objects,
-        Domains domains,
-        ReadSettings settings,
-        Problems problems,
-        List<LeftOut> leftOut);
-
-    RunningSlices.Found find(
-        KubernetesObjects objects,
-        Domains domains,
-        WorkloadTranslator.Translation work,
-        ReadSettings settings,
-        Problems problems,
-        List<LeftOut> leftOut);
-  }
-
-  private static final Steps STEPS =
-      new Steps() {
-        @Override
-        public WorkloadTranslator.Translation translate(
-            KubernetesObjects objects,
-            Domains domains,
-            ReadSettings settings,
-            Problems problems,
-            List<LeftOut> leftOut) {
-          return WorkloadTranslator.translate(objects, domains, settings, problems, leftOut);
-        }
-
-        @Override
-        public RunningSlices.Found find(
-            KubernetesObjects objects,
-            Domains domains,
-            WorkloadTranslator.Translation work,
-            ReadSettings settings,
-            Problems problems,
-            List<LeftOut> leftOut) {
-          return RunningSlices.find(objects, domains, work, settings, problems, leftOut);
-        }
-      };
-
   /** What work there is, and what was wrong with it. */
   private record Wanted(
       WorkloadTranslator.Translation translation, List<Problem> problems, List<LeftOut> leftOut) {}
@@ -105,23 +63,20 @@ final class ClusterState {
   }
 
   private final ReadSettings settings;
-  private final Steps steps;
   private final List<Problem> textProblems;
   private final Map<ObjectRef, Problem> doubles;
   private final Map<ObjectRef, HasMetadata> objects; // copies of all but nodes
   private final NodeDomains domains;
-  private final Optional<Work> work; // empty before anything is read
+  private final @Nullable Work work; // null before anything is read
 
   private ClusterState(
       ReadSettings settings,
-      Steps steps,
       List<Problem> textProblems,
       Map<ObjectRef, Problem> doubles,
       Map<ObjectRef, HasMetadata> objects,
       NodeDomains domains,
-      Optional<Work> work) {
+      @Nullable Work work) {
     this.settings = settings;
-    this.steps = steps;
     this.textProblems = textProblems;
     this.doubles = doubles;
     this.objects = objects;
@@ -130,12 +85,7 @@ final class ClusterState {
   }
 
   static ClusterState empty(ReadSettings settings) {
-    return empty(settings, STEPS);
-  }
-
-  static ClusterState empty(ReadSettings settings, Steps steps) {
-    return new ClusterState(
-        settings, steps, List.of(), Map.of(), Map.of(), NodeDomains.none(), Optional.empty());
+    return new ClusterState(settings, List.of(), Map.of(), Map.of(), NodeDomains.none(), null);
   }
 
   Cluster read(KubernetesObjects given) {
@@ -255,19 +205,18 @@ final class ClusterState {
       boolean alike = before != null && isAlike(domains, newDomains);
       Work newWork = work(newObjects, newDomains, alike);
       ClusterState state =
-          new ClusterState(
-              settings, steps, text, newDoubles, newObjects, newDomains, Optional.of(newWork));
+          new ClusterState(settings, text, newDoubles, newObjects, newDomains, newWork);
       List<Problem> problems = state.problems();
       if (!settings.lenient() && !problems.isEmpty()) {
         throw new InvalidInputException("cluster", problems);
       }
       Fleet fleet =
-          before != null && alike && work.isPresent()
+          before != null && alike && work != null
               ? ClusterFleet.refreshed(
-                  before.fleet(), domains, newDomains, work.get().found(), newWork.found())
+                  before.fleet(), domains, newDomains, work.found(), newWork.found())
               : ClusterFleet.of(
                   newDomains, newWork.found(), before == null ? 0 : before.fleet().version() + 1);
-      if (before != null && work.isPresent() && work.get() == newWork) {
+      if (before != null && work == newWork) {
         return before.with(fleet, newDomains, problems, state.leftOut(), state);
       }
       return new Cluster(
@@ -300,7 +249,7 @@ final class ClusterState {
     /** What work there is and what runs; the very same where nothing that decides it changes. */
     private Work work(
         Map<ObjectRef, HasMetadata> newObjects, NodeDomains newDomains, boolean alike) {
-      Work known = alike ? work.orElse(null) : null;
+      Work known = alike ? work : null;
       if (known != null && newObjects == objects && !sliceLabels) {
         return known;
       }
@@ -317,7 +266,7 @@ final class ClusterState {
       Problems problems = new Problems();
       List<LeftOut> leftOut = new ArrayList<>();
       RunningSlices.Found found =
-          steps.find(given, newDomains, wanted.translation(), settings, problems, leftOut);
+          RunningSlices.find(given, newDomains, wanted.translation(), settings, problems, leftOut);
       return new Work(wanted, found, problems.list(), List.copyOf(leftOut));
     }
 
@@ -325,7 +274,7 @@ final class ClusterState {
       Problems problems = new Problems();
       List<LeftOut> leftOut = new ArrayList<>();
       WorkloadTranslator.Translation translation =
-          steps.translate(given, newDomains, settings, problems, leftOut);
+          WorkloadTranslator.translate(given, newDomains, settings, problems, leftOut);
       return new Wanted(translation, problems.list(), List.copyOf(leftOut));
     }
 
@@ -356,7 +305,7 @@ final class ClusterState {
 
   /** What runs and what is held; empty before anything is read. */
   Optional<RunningSlices.Found> found() {
-    return work.map(Work::found);
+    return Optional.ofNullable(work).map(Work::found);
   }
 
   // ---------------------------------------------------------------- problems
@@ -367,7 +316,9 @@ final class ClusterState {
     all.addAll(textProblems);
     all.addAll(doubles.values());
     all.addAll(domains.problems());
-    work.ifPresent(w -> all.addAll(w.allProblems()));
+    if (work != null) {
+      all.addAll(work.allProblems());
+    }
     if (all.isEmpty()) {
       return List.of();
     }
@@ -379,7 +330,9 @@ final class ClusterState {
   private List<LeftOut> leftOut() {
     Set<LeftOut> all = new TreeSet<>(BY_OBJECT);
     all.addAll(domains.leftOut());
-    work.ifPresent(w -> all.addAll(w.allLeftOut()));
+    if (work != null) {
+      all.addAll(work.allLeftOut());
+    }
     return all.isEmpty() ? List.of() : List.copyOf(all);
   }
 }
