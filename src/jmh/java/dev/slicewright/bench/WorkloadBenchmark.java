@@ -134,8 +134,10 @@ public class WorkloadBenchmark {
             "replicatedJobs",
             List.of(
                 Map.of(
-                    "name", "driver",
-                    "template", Map.of("spec", Map.of("template", Map.of("spec", Map.of())))),
+                    "name",
+                    "driver",
+                    "template",
+                    Map.of("spec", Map.of("template", Map.of("spec", Map.of())))),
                 Map.of(
                     "name",
                     "slice",
@@ -154,7 +156,10 @@ public class WorkloadBenchmark {
         "LeaderWorkerSet",
         i,
         Map.of(
-            "replicas", 2, "leaderWorkerTemplate", Map.of("size", HOSTS, "workerTemplate", pods(i))));
+            "replicas",
+            2,
+            "leaderWorkerTemplate",
+            Map.of("size", HOSTS, "workerTemplate", pods(i))));
   }
 
   private static HasMetadata workload(int i) {
@@ -197,10 +202,7 @@ public class WorkloadBenchmark {
             "containers",
             List.of(
                 Map.of(
-                    "name",
-                    "w",
-                    "resources",
-                    Map.of("limits", Map.of("google.com/tpu", "4"))))));
+                    "name", "w", "resources", Map.of("limits", Map.of("google.com/tpu", "4"))))));
   }
 
   private static GenericKubernetesResource resource(

@@ -95,7 +95,7 @@ final class ClusterFleet {
       if (before != after) {
         before.running().forEach(slice -> ended.put(slice.id(), slice));
         for (RunningSlice slice : after.running()) {
-          if (slice.equals(ended.get(slice.id()))) {
+          if (Objects.equals(slice, ended.get(slice.id()))) {
             ended.remove(slice.id());
           } else {
             started.add(slice);

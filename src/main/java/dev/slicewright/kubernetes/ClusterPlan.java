@@ -212,7 +212,9 @@ public final class ClusterPlan {
    */
   public List<PodNode> podsToNodes() {
     return created().stream()
-        .flatMap(place -> PodNodes.of(place, cluster.workload(place.id().request())).stream())
+        .flatMap(
+            place ->
+                PodNodes.of(place, cluster.workload(place.id().request()).orElse(null)).stream())
         .toList();
   }
 

@@ -54,14 +54,10 @@ final class FieldPath {
   private static boolean isName(String key) {
     return !key.isEmpty()
         && key.length() <= LONGEST_KEY
-        && key.chars()
-            .allMatch(
-                c ->
-                    c >= 'a' && c <= 'z'
-                        || c >= 'A' && c <= 'Z'
-                        || c >= '0' && c <= '9'
-                        || c == '_'
-                        || c == '-'
-                        || c == '$');
+        && key.chars().allMatch(FieldPath::isPlain);
+  }
+
+  private static boolean isPlain(int c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
   }
 }

@@ -9,7 +9,6 @@ import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
@@ -95,7 +94,7 @@ final class KueueAdmission {
       for (HostId host : place.at().hosts()) {
         order.put(place.node(host), values(place, host, levels));
       }
-      for (PodNode pod : PodNodes.of(place, Optional.of(workload))) {
+      for (PodNode pod : PodNodes.of(place, workload)) {
         pods.computeIfAbsent(pod.podSet(), set -> new TreeMap<>())
             .merge(pod.node(), 1, Integer::sum);
       }

@@ -77,6 +77,7 @@ final class ManifestConverter {
     Class<? extends HasMetadata> type =
         TYPED.getOrDefault(apiVersion + "/" + kind, GenericKubernetesResource.class);
     ObjectNode current = tree;
+    boolean isCopy = false;
     boolean sound = true;
     for (int found = 0; found < MOST_PROBLEMS; found++) {
       RuntimeException failure;
@@ -95,8 +96,9 @@ final class ManifestConverter {
       if (steps.isEmpty() || wrong == null || wrong.isNull()) {
         return null;
       }
-      if (current == tree) {
+      if (!isCopy) {
         current = tree.deepCopy();
+        isCopy = true;
       }
       replace(
           current,

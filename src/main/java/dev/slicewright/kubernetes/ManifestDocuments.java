@@ -4,7 +4,6 @@ import dev.slicewright.kubernetes.ManifestEvents.Kind;
 import dev.slicewright.kubernetes.ManifestTree.Flaw;
 import dev.slicewright.kubernetes.ManifestTree.Value;
 import io.fabric8.kubernetes.api.model.HasMetadata;
-import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 import tools.jackson.databind.JsonNode;
@@ -28,13 +27,25 @@ final class ManifestDocuments {
   private final ManifestLimits limits;
   private final ManifestReading before;
   private final ManifestReading reading = new ManifestReading();
-  private final boolean streaming;
-  private boolean isWrongWay;
 
-  private ManifestDocuments(ManifestLimits limits, ManifestReading before, boolean streaming) {
+  /** Whether the items of lists are taken one by one. */
+  private final boolean streams;
+
+  /** The type of the list, found by reading it once, or null. */
+  private final @Nullable ListType knownType;
+
+  /** How to read the part again, or null if this reading is the right one. */
+  private @Nullable ManifestDocuments again;
+
+  private ManifestDocuments(
+      ManifestLimits limits,
+      ManifestReading before,
+      boolean streams,
+      @Nullable ListType knownType) {
     this.limits = limits;
     this.before = before;
-    this.streaming = streaming;
+    this.streams = streams;
+    this.knownType = knownType;
   }
 
   /** Makes the events of a part anew. */
@@ -42,28 +53,42 @@ final class ManifestDocuments {
     ManifestEvents events();
   }
 
+  /** What the items of a list are if they do not say it; null where the list does not either. */
+  private record ListType(@Nullable String apiVersion, @Nullable String itemKind) {
+
+    static final ListType UNKNOWN = new ListType(null, null);
+
+    static ListType of(@Nullable String apiVersion, @Nullable String kind) {
+      boolean typed = kind != null && kind.endsWith(LIST) && kind.length() > LIST.length();
+      return new ListType(
+          apiVersion, typed ? kind.substring(0, kind.length() - LIST.length()) : null);
+    }
+  }
+
   /**
-   * Reads a part.
+   * Reads a part: once, or a second time if a document with items proves to be no list, or to be a
+   * typed list whose type follows its items. Neither is usual, and so lists need not be kept.
    *
    * @param limits how much
    * @param before what has been read of the text before
-   * @param source of events, asked for twice if a document with items proves to be no list
+   * @param source of events
    * @return what was read
    */
   static ManifestReading read(ManifestLimits limits, ManifestReading before, Source source) {
-    ManifestDocuments documents = new ManifestDocuments(limits, before, true);
-    documents.read(source.events());
-    if (documents.isWrongWay) {
-      documents = new ManifestDocuments(limits, before, false);
-      documents.read(source.events());
+    ManifestDocuments first = new ManifestDocuments(limits, before, true, null);
+    first.read(source.events());
+    ManifestDocuments second = first.again;
+    if (second == null) {
+      return first.reading;
     }
-    return documents.reading;
+    second.read(source.events());
+    return second.reading;
   }
 
   private void read(ManifestEvents events) {
     ManifestTree tree = new ManifestTree(limits, events, before.aliasSize);
     try {
-      while (!isWrongWay && events.next() != Kind.END) {
+      while (again == null && events.next() != Kind.END) {
         document(tree);
         reading.documents++;
         if (events instanceof JsonEvents) {
@@ -85,49 +110,62 @@ final class ManifestDocuments {
 
   private void document(ManifestTree tree) {
     Items items = new Items(path());
-    Value document = tree.document(streaming ? items : null);
-    JsonNode node = document.node();
-    if (node instanceof ObjectNode list && items.begun) {
-      String kind = ManifestTree.text(list, "kind");
-      isWrongWay = kind == null || !kind.endsWith(LIST);
-      if (isWrongWay) {
-        return;
+    Value document;
+    try {
+      document = tree.document(streams ? items : null);
+    } catch (ManifestFault fault) {
+      if (items.wantType) {
+        // The type will not follow: now every item without one is a problem.
+        again = new ManifestDocuments(limits, before, true, ListType.UNKNOWN);
       }
-      items.end(list);
+      throw fault;
     }
-    boolean nothing = node.isNull() || node.isArray();
-    if (!nothing || !document.flaws().isEmpty()) {
-      value(path(), document, null, null);
+    JsonNode node = document.node();
+    if (node.isObject() && items.begun) {
+      String kind = ManifestTree.text(node, "kind");
+      if (kind == null || !kind.endsWith(LIST)) {
+        again = new ManifestDocuments(limits, before, false, null);
+      } else if (items.wantType) {
+        ListType type = ListType.of(ManifestTree.text(node, "apiVersion"), kind);
+        again = new ManifestDocuments(limits, before, true, type);
+      }
+    }
+    boolean isRead = node.isNull() || node.isArray();
+    if (again == null && (!isRead || !document.flaws().isEmpty())) {
+      value(path(), document, ListType.UNKNOWN);
     }
   }
 
-  /** Items of a list document, converted as they come or, while their kind may follow, kept. */
+  /** Converts the items of a list document as they come. */
   private final class Items implements ManifestTree.Sink {
-    private final String path;
-    private final List<Value> kept = new ArrayList<>();
-    private String prefix = "";
+    private String prefix;
+    private ListType type = ListType.UNKNOWN;
     private boolean begun;
-    private boolean mayBeTyped;
-    private boolean keeps;
+    private boolean typeMayFollow;
+
+    /** Whether there are items without a type, which the list may have after them. */
+    private boolean wantType;
+
     private int count;
-    private @Nullable String apiVersion;
-    private @Nullable String itemKind;
 
     Items(String path) {
-      this.path = path;
+      prefix = path;
     }
 
     @Override
     public void begin(@Nullable ObjectNode list) {
       begun = true;
       if (list == null) {
-        prefix = path;
         return;
       }
-      prefix = path + ".items";
-      mayBeTyped = true;
-      apiVersion = ManifestTree.text(list, "apiVersion");
-      itemKind = itemKind(ManifestTree.text(list, "kind"));
+      prefix += ".items";
+      if (knownType != null) {
+        type = knownType;
+      } else {
+        String kind = ManifestTree.text(list, "kind");
+        type = ListType.of(ManifestTree.text(list, "apiVersion"), kind);
+        typeMayFollow = kind == null || type.apiVersion() == null;
+      }
     }
 
     @Override
@@ -135,37 +173,19 @@ final class ManifestDocuments {
       boolean complete =
           ManifestTree.text(item.node(), "kind") != null
               && ManifestTree.text(item.node(), "apiVersion") != null;
-      keeps |= mayBeTyped && !complete && (itemKind == null || apiVersion == null);
-      if (keeps) {
-        kept.add(item);
-      } else {
-        convert(item);
+      wantType |= typeMayFollow && !complete;
+      if (!wantType) {
+        value(prefix + "[" + count++ + "]", item, type);
       }
     }
-
-    void end(ObjectNode list) {
-      begin(list);
-      kept.forEach(this::convert);
-    }
-
-    private void convert(Value item) {
-      value(prefix + "[" + count++ + "]", item, apiVersion, itemKind);
-    }
   }
 
-  /** The kind of the items of a typed list, or null. */
-  private static @Nullable String itemKind(@Nullable String kind) {
-    return kind != null && kind.endsWith(LIST) && kind.length() > LIST.length()
-        ? kind.substring(0, kind.length() - LIST.length())
-        : null;
-  }
-
-  private void value(String path, Value value, @Nullable String apiVersion, @Nullable String kind) {
+  private void value(String path, Value value, ListType list) {
     if (value.flaws().isEmpty()) {
-      object(path, value.line(), value.node(), apiVersion, kind);
+      object(path, value.line(), value.node(), list);
     } else {
-      String shownKind = kind == null ? ManifestTree.text(value.node(), "kind") : kind;
-      report(nameOr(path, shownKind, value.node()), value.flaws());
+      String kind = own(value.node(), "kind", list.itemKind());
+      report(nameOr(path, kind, value.node()), value.flaws());
     }
   }
 
@@ -181,15 +201,9 @@ final class ManifestDocuments {
    * @param path of it
    * @param line where it begins
    * @param node it
-   * @param listVersion the API version of the typed list that it stands in, or null
-   * @param listKind the kind of that list's items, or null
+   * @param list the type of the list that it stands in
    */
-  private void object(
-      String path,
-      int line,
-      JsonNode node,
-      @Nullable String listVersion,
-      @Nullable String listKind) {
+  private void object(String path, int line, JsonNode node, ListType list) {
     if (!(node instanceof ObjectNode tree)) {
       add(
           path,
@@ -200,8 +214,8 @@ final class ManifestDocuments {
               + "; remove it");
       return;
     }
-    String apiVersion = own(tree, "apiVersion", listVersion);
-    String kind = own(tree, "kind", listKind);
+    String apiVersion = own(tree, "apiVersion", list.apiVersion());
+    String kind = own(tree, "kind", list.itemKind());
     String name = nameOr(path, kind, tree);
     if (apiVersion == null) {
       addMissing(name, line, tree, "apiVersion", "v1");
@@ -209,13 +223,13 @@ final class ManifestDocuments {
     if (kind == null) {
       addMissing(name, line, tree, "kind", "Node");
     } else if (isList(kind, tree)) {
-      items(path, line, tree, apiVersion, itemKind(kind));
+      items(path, line, tree, ListType.of(apiVersion, kind));
     } else if (apiVersion != null) {
       convert(name, typed(tree, apiVersion, kind), apiVersion, kind);
     }
   }
 
-  private static @Nullable String own(ObjectNode tree, String field, @Nullable String inherited) {
+  private static @Nullable String own(JsonNode tree, String field, @Nullable String inherited) {
     return tree.has(field) ? ManifestTree.text(tree, field) : inherited;
   }
 
@@ -235,16 +249,11 @@ final class ManifestDocuments {
     return kind.endsWith(LIST) && (tree.has("items") || kind.equals(LIST));
   }
 
-  private void items(
-      String path,
-      int line,
-      ObjectNode list,
-      @Nullable String apiVersion,
-      @Nullable String itemKind) {
+  private void items(String path, int line, ObjectNode list, ListType type) {
     JsonNode items = list.path("items");
     if (items.isArray()) {
       for (int i = 0; i < items.size(); i++) {
-        object(path + ".items[" + i + "]", line, items.get(i), apiVersion, itemKind);
+        object(path + ".items[" + i + "]", line, items.get(i), type);
       }
     } else if (!items.isNull()) {
       // Clients write null for a list of nothing.
@@ -296,7 +305,7 @@ final class ManifestDocuments {
   private static boolean isTooLong(String kind, String name, @Nullable String namespace) {
     return kind.length() > LONGEST_NAME
         || name.length() > LONGEST_NAME
-        || namespace != null && namespace.length() > LONGEST_NAME;
+        || (namespace != null && namespace.length() > LONGEST_NAME);
   }
 
   private void add(String path, String message) {

@@ -35,7 +35,11 @@ final class ManifestFault extends RuntimeException {
   }
 
   boolean isAfter(ManifestFault other) {
-    return line > other.line || line == other.line && column > other.column;
+    return line > other.line || (line == other.line && column > other.column);
+  }
+
+  boolean isAt(ManifestFault other) {
+    return line == other.line && column == other.column;
   }
 
   String sentence() {

@@ -192,9 +192,9 @@ public final class ManifestReader {
     }
 
     /**
-     * Fields plus characters that all anchors of a text keep and all its aliases stand for:
-     * 16,777,216 by default. Objects whose aliases go beyond it are left out. It counts for nothing
-     * in texts without anchors.
+     * Fields plus characters that all anchors of a text keep (their names, and 16 for each,
+     * included) and all its aliases stand for: 16,777,216 by default. Objects whose aliases go
+     * beyond it are left out. It counts for nothing in texts without anchors.
      *
      * @param value 0 to 2,147,483,583
      * @return this

@@ -2,6 +2,7 @@ package dev.slicewright.kubernetes;
 
 import java.math.BigInteger;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
@@ -36,23 +37,24 @@ final class ManifestScalars {
   private static final Map<String, JsonNode> WORDS = new HashMap<>();
 
   static {
-    for (String word : "y Y yes Yes YES true True TRUE on On ON".split(" ")) {
-      WORDS.put(word, word.equals("true") ? BooleanNode.TRUE : new WrittenBoolean(true, word));
+    for (String word : List.of("y", "Y", "yes", "Yes", "YES", "True", "TRUE", "on", "On", "ON")) {
+      WORDS.put(word, new WrittenBoolean(true, word));
     }
-    for (String word : "n N no No NO false False FALSE off Off OFF".split(" ")) {
-      WORDS.put(word, word.equals("false") ? BooleanNode.FALSE : new WrittenBoolean(false, word));
+    for (String word : List.of("n", "N", "no", "No", "NO", "False", "FALSE", "off", "Off", "OFF")) {
+      WORDS.put(word, new WrittenBoolean(false, word));
     }
-    for (String word : new String[] {"", "~", "null", "Null", "NULL"}) {
+    WORDS.put("true", BooleanNode.TRUE);
+    WORDS.put("false", BooleanNode.FALSE);
+    for (String word : List.of("", "~", "null", "Null", "NULL")) {
       WORDS.put(word, NullNode.getInstance());
     }
-    for (String word : ".nan .NaN .NAN".split(" ")) {
+    for (String word : List.of("inf", "Inf", "INF")) {
+      WORDS.put("." + word, new WrittenDouble(Double.POSITIVE_INFINITY, "." + word));
+      WORDS.put("+." + word, new WrittenDouble(Double.POSITIVE_INFINITY, "+." + word));
+      WORDS.put("-." + word, new WrittenDouble(Double.NEGATIVE_INFINITY, "-." + word));
+    }
+    for (String word : List.of(".nan", ".NaN", ".NAN")) {
       WORDS.put(word, new WrittenDouble(Double.NaN, word));
-    }
-    for (String word : ".inf .Inf .INF +.inf +.Inf +.INF".split(" ")) {
-      WORDS.put(word, new WrittenDouble(Double.POSITIVE_INFINITY, word));
-    }
-    for (String word : "-.inf -.Inf -.INF".split(" ")) {
-      WORDS.put(word, new WrittenDouble(Double.NEGATIVE_INFINITY, word));
     }
   }
 
@@ -68,7 +70,7 @@ final class ManifestScalars {
       return word;
     }
     char first = text.charAt(0);
-    if (first == '.' || first == '+' || first == '-' || first >= '0' && first <= '9') {
+    if (first == '.' || first == '+' || first == '-' || (first >= '0' && first <= '9')) {
       JsonNode number = number(text);
       if (number != null) {
         return number;

@@ -98,7 +98,7 @@ final class ManifestSession {
         place.skipBlanks();
       } else {
         ManifestReading other = first ? yaml(part) : null;
-        if (other != null && isBetter(other.fault, fault)) {
+        if (other != null && isBetter(other.fault, fault, part.illegal() != null)) {
           keep(other);
           return;
         }
@@ -109,7 +109,12 @@ final class ManifestSession {
     }
   }
 
-  private static boolean isBetter(@Nullable ManifestFault yaml, ManifestFault json) {
-    return yaml == null || yaml.isAfter(json);
+  private static boolean isBetter(
+      @Nullable ManifestFault yaml, ManifestFault json, boolean isIllegal) {
+    if (yaml == null || isIllegal) {
+      // A character that no text may have says more than where it came in JSON's way.
+      return yaml == null || yaml.isAt(json);
+    }
+    return yaml.isAfter(json);
   }
 }

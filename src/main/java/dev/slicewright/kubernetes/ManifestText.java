@@ -7,6 +7,7 @@ import java.nio.charset.CharsetDecoder;
 import java.nio.charset.CoderResult;
 import java.nio.charset.CodingErrorAction;
 import java.nio.charset.StandardCharsets;
+import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -199,7 +200,7 @@ final class ManifestText {
         lineStart = at;
         break;
       }
-      if (c >= ' ' && c < 0x7F || c == '\t') {
+      if ((c >= ' ' && c < 0x7F) || c == '\t') {
         continue;
       }
       if (Character.isHighSurrogate(c)
@@ -218,14 +219,14 @@ final class ManifestText {
 
   /** YAML's rule for characters other than ASCII's, line breaks and pairs of surrogates. */
   private static boolean isPrintable(char c) {
-    return c == NEXT_LINE || c >= 0xA0 && !Character.isSurrogate(c) && c <= REPLACEMENT;
+    return c == NEXT_LINE || (c >= 0xA0 && !Character.isSurrogate(c) && c <= REPLACEMENT);
   }
 
   private static String complaint(char c) {
     if (c == MALFORMED) {
       return "expected UTF-8 (or UTF-16 or UTF-32 with a byte order mark), got other bytes";
     }
-    String code = Integer.toHexString(0x10000 | c).substring(1).toUpperCase(java.util.Locale.ROOT);
+    String code = Integer.toHexString(0x10000 | c).substring(1).toUpperCase(Locale.ROOT);
     String what = c == 0 ? "a NUL (is it UTF-16 without a byte order mark?)" : "U+" + code;
     return "expected printable characters, got " + what + "; remove it or write it as an escape";
   }

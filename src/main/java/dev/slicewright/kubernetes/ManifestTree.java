@@ -25,6 +25,10 @@ import tools.jackson.databind.node.StringNode;
 final class ManifestTree {
 
   private static final JsonNodeFactory NODES = JsonNodeFactory.instance;
+
+  /** What keeping an anchor costs beside its value and name, in fields and characters. */
+  private static final int ANCHOR_SIZE = 16;
+
   private static final int LONGEST_SHARED_KEY = 100;
   private static final int MOST_SHARED_KEYS = 10_000;
 
@@ -59,6 +63,7 @@ final class ManifestTree {
   private final ManifestLimits limits;
   private final Map<String, String> keys = new HashMap<>();
   private final Map<String, Anchored> anchors = new HashMap<>();
+  private boolean isFullOfAnchors;
   private long aliasSize;
 
   private final ManifestEvents events;
@@ -101,6 +106,7 @@ final class ManifestTree {
    */
   Value document(@Nullable Sink items) {
     anchors.clear();
+    isFullOfAnchors = false;
     sink = items;
     if (items != null && isPlainList()) {
       int line = events.line();
@@ -145,33 +151,40 @@ final class ManifestTree {
     long sizeBefore = size;
     long foundBefore = found;
     JsonNode node = plainValue(depth);
-    boolean kept = aliasSize + size - sizeBefore <= limits.maxAliasSize();
-    if (kept && found == foundBefore && isWithinSize()) {
-      int own = (int) (size - sizeBefore);
-      aliasSize += own;
-      anchors.put(anchor, new Anchored(node, height, own, ""));
+    boolean isSound = found == foundBefore && isWithinSize();
+    int own = isSound ? (int) (size - sizeBefore) : 0;
+    long cost = (long) own + anchor.length() + ANCHOR_SIZE;
+    if (aliasSize + cost > limits.maxAliasSize()) {
+      anchors.remove(anchor);
+      isFullOfAnchors = true;
     } else {
-      String reason = kept ? "is not sound itself" : tooMuchAliased();
-      anchors.put(anchor, new Anchored(null, 0, 0, reason));
+      aliasSize += cost;
+      anchors.put(
+          anchor,
+          isSound
+              ? new Anchored(node, height, own, "")
+              : new Anchored(null, 0, 0, "is not sound itself"));
     }
     return node;
   }
 
   private JsonNode plainValue(int depth) {
-    switch (events.kind()) {
-      case SCALAR:
+    return switch (events.kind()) {
+      case SCALAR -> {
         height = 0;
         charge(1L + events.length());
-        return events.scalar();
-      case LIST_START:
+        yield events.scalar();
+      }
+      case LIST_START -> {
         deeper(depth);
-        return list(depth);
-      case MAPPING_START:
+        yield list(depth);
+      }
+      case MAPPING_START -> {
         deeper(depth);
-        return mapping(depth);
-      default:
-        throw events.fault("expected a value");
-    }
+        yield mapping(depth);
+      }
+      default -> throw events.fault("expected a value");
+    };
   }
 
   private void deeper(int depth) {
@@ -271,6 +284,10 @@ final class ManifestTree {
   private JsonNode alias(String name, int depth) {
     height = 0;
     Anchored target = anchors.get(name);
+    if (target == null && isFullOfAnchors) {
+      flaw("the alias *" + name + " refers to what " + tooMuchAliased());
+      return NullNode.getInstance();
+    }
     if (target == null) {
       flaw("expected an anchor before its alias, got *" + name + " without &" + name);
       return NullNode.getInstance();

@@ -3,6 +3,7 @@ package dev.slicewright.kubernetes;
 import dev.slicewright.InvalidInputException;
 import dev.slicewright.Problem;
 import dev.slicewright.Problems;
+import dev.slicewright.request.SliceRequest;
 import dev.slicewright.topology.Shape;
 import io.fabric8.kubernetes.api.model.Taint;
 import java.util.ArrayList;
@@ -13,7 +14,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
-import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -88,18 +88,12 @@ final class NodeConditions {
   /**
    * The pods of the fleet that will do.
    *
-   * @param required labels that the pod must have
-   * @param forbidden ids of domains that have these labels and will not do
+   * @param base a request of the slot's shape with what is asked of pods: required labels,
+   *     forbidden domains, whether degraded partitions will not do
    * @param possible the domains that will do
-   * @param healthyOnly whether degraded partitions will not do
    * @param problems what cannot be decided for whole domains
    */
-  record Match(
-      Map<String, String> required,
-      Set<String> forbidden,
-      List<Domain> possible,
-      boolean healthyOnly,
-      List<Problem> problems) {}
+  record Match(SliceRequest base, List<Domain> possible, List<Problem> problems) {}
 
   private static final int MAX_LABEL = 63;
   private static final long CUBE_CHIPS = 64;
@@ -268,22 +262,19 @@ final class NodeConditions {
     return matches.computeIfAbsent(slot, s -> compute(domains, s));
   }
 
-  private Match compute(Collection<Domain> domains, Slot slot) {
-    Map<String, String> required = new TreeMap<>();
-    equal.forEach(
-        (key, value) -> {
-          if (isPlain(key) || key.equals(TpuLabels.TOPOLOGY) && slot.poolTopology) {
-            required.put(key, value);
-          }
-        });
-    Set<String> forbidden = new TreeSet<>();
+  private Match compute(Collection<Domain> all, Slot slot) {
+    List<Domain> domains = new ArrayList<>();
+    for (Domain domain : all) {
+      if (slot.accelerators.isEmpty()
+          || slot.accelerators.contains(domain.topology().accelerator().name())) {
+        domains.add(domain);
+      }
+    }
+    Map<String, String> required = required(domains, slot);
+    List<String> forbidden = new ArrayList<>();
     List<Domain> possible = new ArrayList<>();
     Map<Requirement, List<String>> undecided = new LinkedHashMap<>();
     for (Domain domain : domains) {
-      if (!slot.accelerators.isEmpty()
-          && !slot.accelerators.contains(domain.topology().accelerator().name())) {
-        continue;
-      }
       Verdict verdict = verdict(domain, slot);
       if (verdict == Verdict.YES) {
         possible.add(domain);
@@ -297,12 +288,35 @@ final class NodeConditions {
     }
     List<Problem> found = new ArrayList<>();
     undecided.forEach((requirement, ids) -> found.add(undecided(requirement, ids)));
-    return new Match(
-        Map.copyOf(required),
-        Set.copyOf(forbidden),
-        List.copyOf(possible),
-        healthyOnly,
-        List.copyOf(found));
+    SliceRequest.Builder base =
+        SliceRequest.builder("conditions")
+            .shape(slot.shape)
+            .forbidLabels(TpuLabels.OWN_POD, forbidden)
+            .healthyOnly(healthyOnly);
+    required.forEach(base::requireLabel);
+    return new Match(base.build(), List.copyOf(possible), List.copyOf(found));
+  }
+
+  /**
+   * Labels that pods must have: of those asked for with one value, those that are labels of pods.
+   */
+  private Map<String, String> required(List<Domain> domains, Slot slot) {
+    // Pods whose slices bring their topology with them do not have it as a label.
+    boolean ofPools =
+        slot.poolTopology
+            || domains.stream()
+                .allMatch(
+                    domain ->
+                        domain.kind() != Domain.Kind.DYNAMIC
+                            && domain.labels().containsKey(TpuLabels.TOPOLOGY));
+    Map<String, String> required = new TreeMap<>();
+    equal.forEach(
+        (key, value) -> {
+          if (isPlain(key) || (key.equals(TpuLabels.TOPOLOGY) && ofPools && !domains.isEmpty())) {
+            required.put(key, value);
+          }
+        });
+    return required;
   }
 
   private static Problem undecided(Requirement requirement, List<String> ids) {

@@ -93,6 +93,11 @@ final class NodeGroups {
     return Objects.requireNonNull(node.layout(), "layout");
   }
 
+  /** The tag of a node that has one of that shape. */
+  private static NodeFacts.Tag tag(NodeFacts node, Shape shape) {
+    return Objects.requireNonNull(layout(node).tag(shape), "tag");
+  }
+
   private void leave(NodeFacts node, String field, String message) {
     Problem problem = new Problem(node.ref().path() + field, message);
     // What is wrong with a field by itself has been said.
@@ -165,7 +170,7 @@ final class NodeGroups {
             }
           }
         });
-    return right == null ? List.of() : by.get(right);
+    return right == null ? List.of() : by.getOrDefault(right, List.of());
   }
 
   /** The key of the longest list; null if two are as long. */
@@ -242,8 +247,7 @@ final class NodeGroups {
                 + "; mend the label");
       }
     }
-    NodeFacts.Tag own = layout(named.get(id).get(0)).tag(topology);
-    return List.of(root(Objects.requireNonNull(own), inside));
+    return List.of(root(tag(named.getOrDefault(id, inside).get(0), topology), inside));
   }
 
   /** A level counts where at least half of the nodes have it; those that lack it are left out. */
@@ -285,7 +289,7 @@ final class NodeGroups {
         leave(
             node,
             ".metadata.labels["
-                + Objects.requireNonNull(layout(having.get(lacking).get(0)).tag(lacking)).label()
+                + tag(having.getOrDefault(lacking, members).get(0), lacking).label()
                 + "]",
             "expected the id of a partition, as other nodes of "
                 + tag.id()
@@ -296,7 +300,7 @@ final class NodeGroups {
   }
 
   private void ignore(NodeFacts node, Shape level, NodeFacts.Tag root) {
-    NodeFacts.Tag tag = Objects.requireNonNull(layout(node).tag(level));
+    NodeFacts.Tag tag = tag(node, level);
     problems.add(
         new Problem(
             NodeFacts.path(node.name(), tag.label()),

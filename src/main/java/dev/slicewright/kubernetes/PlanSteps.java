@@ -70,7 +70,7 @@ final class PlanSteps {
         done.put(step.number(), after);
         continue;
       }
-      Optional<Workload> workload = cluster.workload(request);
+      Workload workload = cluster.workload(request).orElse(null);
       Set<Integer> last =
           step.kind().vacates()
               ? vacate(step, workload, after)
@@ -97,23 +97,25 @@ final class PlanSteps {
 
   // ---------------------------------------------------------------- slices
 
-  private Set<Integer> vacate(Step step, Optional<Workload> workload, Set<Integer> after) {
+  private Set<Integer> vacate(Step step, @Nullable Workload workload, Set<Integer> after) {
     SliceId id = places.idOf(step.slice());
     PlacedSlice place = now(id.request()).remove(id);
     Set<Integer> before = new TreeSet<>(after);
-    workload.ifPresent(w -> before.add(stop(w, after)));
+    if (workload != null) {
+      before.add(stop(workload, after));
+    }
     Set<Integer> last = before;
     SliceManifest slice = place == null ? null : place.slice();
     if (slice != null && !slice.deleting()) {
       last = Set.of(add(before, Kind.DELETE_SLICE, ref(slice), id.request(), null, null));
     }
-    if (step.kind() == Step.Kind.EVICT) {
-      workload.ifPresent(w -> drop(w, before));
+    if (step.kind() == Step.Kind.EVICT && workload != null) {
+      drop(workload, before);
     }
     return last;
   }
 
-  private Set<Integer> take(Step step, Optional<Workload> workload, Set<Integer> after) {
+  private Set<Integer> take(Step step, @Nullable Workload workload, Set<Integer> after) {
     PlacedSlice place = places.place(step.at(), true);
     String request = place.id().request();
     now(request).put(place.id(), place);
@@ -126,8 +128,8 @@ final class PlanSteps {
         add(last, Kind.DELETE_SLICE, ref(failed), request, null, null);
       }
     }
-    if (workload.isPresent()) {
-      made.computeIfAbsent(workload.get().object(), object -> new TreeSet<>()).addAll(last);
+    if (workload != null) {
+      made.computeIfAbsent(workload.object(), object -> new TreeSet<>()).addAll(last);
       boolean moved = step.kind() == Step.Kind.DETOUR || isMoved(request);
       if (!moved) {
         goOn(workload, last); // what is new has no step of its own for going on
@@ -142,7 +144,7 @@ final class PlanSteps {
   }
 
   /** Failed Slices of the same slice: once there is a better one they are in the way. */
-  private List<SliceManifest> failed(SliceManifest created, Optional<Workload> workload) {
+  private List<SliceManifest> failed(SliceManifest created, @Nullable Workload workload) {
     List<SliceManifest> failed = new ArrayList<>();
     for (SliceManifest slice : cluster.slices()) {
       boolean hasFailed = slice.state().map(state -> !state.takesPartitions()).orElse(false);
@@ -157,13 +159,13 @@ final class PlanSteps {
   }
 
   private static boolean isOfSame(
-      SliceManifest slice, SliceManifest created, Optional<Workload> workload) {
+      SliceManifest slice, SliceManifest created, @Nullable Workload workload) {
     Map<String, String> theirs = slice.annotations();
     Map<String, String> ours = created.annotations();
     if (theirs.containsKey(TpuLabels.OWN_REQUEST)) {
       return same(theirs, ours, TpuLabels.OWN_REQUEST) && same(theirs, ours, TpuLabels.OWN_INDEX);
     }
-    return workload.isPresent()
+    return workload != null
         && ours.containsKey(TpuLabels.OWNER_NAME)
         && same(theirs, ours, TpuLabels.OWNER_NAMESPACE)
         && same(theirs, ours, TpuLabels.OWNER_NAME)
@@ -232,11 +234,10 @@ final class PlanSteps {
    *
    * @return what has to be done before it has
    */
-  private Set<Integer> goOn(Optional<Workload> given, Set<Integer> after) {
-    if (given.isEmpty()) {
+  private Set<Integer> goOn(@Nullable Workload workload, Set<Integer> after) {
+    if (workload == null) {
       return after;
     }
-    Workload workload = given.get();
     ObjectRef object = workload.object();
     List<Workload> siblings = byObject.getOrDefault(object, List.of());
     Set<Integer> before = made.get(object);
@@ -311,7 +312,7 @@ final class PlanSteps {
       }
       if (workload.suspended() || WorkloadPatches.of(bound(siblings), false).isPresent()) {
         made.put(object, new TreeSet<>());
-        goOn(Optional.of(workload), Set.of());
+        goOn(workload, Set.of());
       }
     }
   }

@@ -9,7 +9,7 @@ import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 
 /** Deals the pods and devices of slices out to nodes. Immutable, safe to share. */
 final class PodNodes {
@@ -20,20 +20,21 @@ final class PodNodes {
    * The nodes of a slice's pods: members in order, each pod on the next of the slice's hosts in
    * worker order; pods without chips beside the pod that follows them. O(pods of its group).
    *
-   * @param workload whose pods they are; empty where it is not known, then one pod for each host
+   * @param workload whose pods they are; null where it is not known, then one pod for each host
    */
-  static List<PodNode> of(PlacedSlice place, Optional<Workload> workload) {
+  static List<PodNode> of(PlacedSlice place, @Nullable Workload workload) {
     List<String> nodes = place.nodes();
     long perNode = Math.max(1, place.at().chips() / nodes.size());
     int slice = place.id().index();
-    int group = workload.map(w -> slice / w.layout().slicesPerGroup()).orElse(slice);
-    Map<String, Integer> next = workload.map(w -> before(w, slice)).orElseGet(HashMap::new);
+    int group = workload == null ? slice : slice / workload.layout().slicesPerGroup();
+    Map<String, Integer> next = workload == null ? new HashMap<>() : before(workload, slice);
     List<PodNode> pods = new ArrayList<>();
     long chips = 0;
-    for (Workload.Member member :
-        workload
-            .map(w -> w.members(slice))
-            .orElseGet(() -> List.of(new Workload.Member("", nodes.size(), (int) perNode)))) {
+    List<Workload.Member> members =
+        workload == null
+            ? List.of(new Workload.Member("", nodes.size(), (int) perNode))
+            : workload.members(slice);
+    for (Workload.Member member : members) {
       for (int i = 0; i < member.pods(); i++) {
         pods.add(
             new PodNode(

@@ -67,8 +67,7 @@ record PodTemplate(Generic spec, List<Generic> annotations) {
   private static boolean names(@Nullable Object container) {
     return container instanceof Map<?, ?> fields
         && fields.get("resources") instanceof Map<?, ?> resources
-        && (resources.get("limits") instanceof Map<?, ?> limits
-                && limits.containsKey(TpuLabels.TPU)
+        && (resources.get("limits") instanceof Map<?, ?> limits && limits.containsKey(TpuLabels.TPU)
             || resources.get("requests") instanceof Map<?, ?> requests
                 && requests.containsKey(TpuLabels.TPU));
   }

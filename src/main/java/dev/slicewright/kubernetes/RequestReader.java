@@ -11,7 +11,6 @@ import dev.slicewright.topology.AcceleratorType;
 import dev.slicewright.topology.Shape;
 import java.util.ArrayList;
 import java.util.HashSet;
-import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -147,14 +146,10 @@ final class RequestReader {
     int slices = Math.multiplyExact(groups, layout.get().slicesPerGroup());
     checkJobs(layout.get());
     SliceRequest.Builder request =
-        SliceRequest.builder(id)
-            .shape(shape)
-            .slices(slices)
-            .spread(spread(shape, slices, layout.get()));
+        place(id, slot, conditions).slices(slices).spread(spread(shape, slices, layout.get()));
     if (!named.isEmpty()) {
-      request.accelerators(names(legality.types(), new LinkedHashSet<>()).toArray(new String[0]));
+      request.accelerators(names(legality.types(), new TreeSet<>()).toArray(new String[0]));
     }
-    place(request, slot, conditions);
     return isSound()
         ? Optional.of(new Result(request, layout.get(), List.copyOf(notes)))
         : Optional.empty();
@@ -188,17 +183,7 @@ final class RequestReader {
     for (int i = 0; i < conditions.size(); i++) {
       String other = conditions.get(i).equal().get(key);
       if (value != null && other != null && !value.equals(other)) {
-        workers
-            .get(i)
-            .template()
-            .spec()
-            .get("nodeSelector", key)
-            .problem(
-                "expected \""
-                    + value
-                    + "\", as the other pods of its slices select, but was \""
-                    + other
-                    + "\"; select alike");
+        selectAlike(workers.get(i), key, value, other);
       }
       value = value == null ? other : value;
     }
@@ -690,11 +675,11 @@ final class RequestReader {
         && inner.z() <= outer.z();
   }
 
-  private void place(
-      SliceRequest.Builder request, NodeConditions.Slot slot, List<NodeConditions> conditions) {
+  /** A request of the slot's shape with all that its workers ask of pods. */
+  private SliceRequest.Builder place(
+      String id, NodeConditions.Slot slot, List<NodeConditions> conditions) {
+    SliceRequest.Builder request = null;
     Map<String, String> required = new TreeMap<>();
-    Set<String> forbidden = new TreeSet<>();
-    boolean healthyOnly = false;
     Set<NodeConditions> seen = new HashSet<>();
     for (int i = 0; i < conditions.size(); i++) {
       if (!seen.add(conditions.get(i))) {
@@ -702,28 +687,35 @@ final class RequestReader {
       }
       NodeConditions.Match match = conditions.get(i).match(context.domains(), slot);
       addAll(workers.get(i), match.problems());
-      for (Map.Entry<String, String> label : match.required().entrySet()) {
+      SliceRequest base = match.base();
+      for (Map.Entry<String, String> label : base.requiredLabels().entrySet()) {
         String other = required.putIfAbsent(label.getKey(), label.getValue());
         if (other != null && !other.equals(label.getValue())) {
-          workers
-              .get(i)
-              .template()
-              .spec()
-              .get("nodeSelector", label.getKey())
-              .problem(
-                  "expected \""
-                      + other
-                      + "\", as the other pods of its slices select, but was \""
-                      + label.getValue()
-                      + "\"; select alike");
+          selectAlike(workers.get(i), label.getKey(), other, label.getValue());
         }
       }
-      forbidden.addAll(match.forbidden());
-      healthyOnly |= match.healthyOnly();
+      request = request == null ? base.toBuilder(id) : merged(request, base);
     }
-    required.forEach(request::requireLabel);
-    forbidden.forEach(id -> request.forbidLabel(TpuLabels.OWN_POD, id));
-    request.healthyOnly(healthyOnly);
+    return request == null ? SliceRequest.builder(id).shape(slot.shape()) : request;
+  }
+
+  private static SliceRequest.Builder merged(SliceRequest.Builder request, SliceRequest other) {
+    other.requiredLabels().forEach(request::requireLabel);
+    other.forbiddenLabels().forEach(request::forbidLabels);
+    return other.healthyOnly() ? request.healthyOnly(true) : request;
+  }
+
+  private static void selectAlike(PodSet worker, String key, String expected, String value) {
+    worker
+        .template()
+        .spec()
+        .get("nodeSelector", key)
+        .problem(
+            "expected \""
+                + expected
+                + "\", as the other pods of its slices select, but was \""
+                + value
+                + "\"; select alike");
   }
 
   private void addAll(PodSet worker, List<Problem> relative) {

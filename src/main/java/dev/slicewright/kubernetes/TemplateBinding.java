@@ -53,7 +53,11 @@ final class TemplateBinding {
     List<Binding> bindings = places.stream().map(PlacedSlice::binding).toList();
     this.key = bindings.get(0).key();
     this.values = new LinkedHashSet<>();
-    bindings.forEach(binding -> values.add(binding.value()));
+    for (Binding binding : bindings) {
+      if (!binding.value().isEmpty()) { // else pods run without a Slice, which nobody can select
+        values.add(binding.value());
+      }
+    }
     Domain domain = first.domain();
     boolean dynamic = domain.kind() == Domain.Kind.DYNAMIC;
     putIfKnown(TpuLabels.ACCELERATOR, domain);
@@ -63,7 +67,7 @@ final class TemplateBinding {
       putIfKnown(TpuLabels.TOPOLOGY, domain); // of the pool, for sub-slices too
     }
     if (values.size() == 1) {
-      selector.put(key, bindings.get(0).value());
+      selector.put(key, values.iterator().next());
     }
     annotations.put(TpuLabels.OWN_REQUEST, request);
     sliceTopology =
@@ -258,7 +262,8 @@ final class TemplateBinding {
     return cast(tree.get(field));
   }
 
-  private static List<@Nullable Object> list(Map<String, @Nullable Object> tree, String field) {
+  /** The list of a field, made where there is none. */
+  static List<@Nullable Object> list(Map<String, @Nullable Object> tree, String field) {
     if (!(tree.get(field) instanceof List<?>)) {
       tree.put(field, new ArrayList<@Nullable Object>());
     }

@@ -137,7 +137,9 @@ final class WorkContext {
   private String reason(ShapeKey key) {
     AcceleratorType type = key.types.get(0);
     TpuTopology topology =
-        PLATFORM.contains(type) ? published(type) : topologies.getOrDefault(type, Set.of()).iterator().next();
+        PLATFORM.contains(type)
+            ? published(type)
+            : topologies.getOrDefault(type, Set.of()).iterator().next();
     List<Shape> near =
         topology.dims().rank() == key.shape.rank()
             ? topology.nearestLegalShapes(key.shape, 2)

@@ -38,7 +38,10 @@ public record WorkloadPatch(
      * status.startTime} is empty (KEP-2926).
      */
     SUSPENDED,
-    /** The pod has a scheduling gate (KEP-3838). */
+    /**
+     * The pod has a scheduling gate (KEP-3838). The patch takes {@link TpuLabels#OWN_GATE} out,
+     * other gates stay.
+     */
     GATED,
     /**
      * A new object: fields change that are fixed once it exists, such as the affinity of a JobSet's

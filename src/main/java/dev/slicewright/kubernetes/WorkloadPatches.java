@@ -4,6 +4,8 @@ import dev.slicewright.kubernetes.WorkloadPatch.Requires;
 import io.fabric8.kubernetes.api.model.GenericKubernetesResource;
 import io.fabric8.kubernetes.api.model.HasMetadata;
 import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -115,41 +117,53 @@ final class WorkloadPatches {
   }
 
   /** What a JobSet's webhook lets nobody change, suspended or not, of what a binding touches. */
-  private static List<Optional<Object>> fixedParts(Map<String, @Nullable Object> job) {
-    return List.of(
+  private static List<@Nullable Object> fixedParts(Map<String, @Nullable Object> job) {
+    return Arrays.asList(
         at(job, "template", "metadata", "annotations"),
         at(job, "template", "spec", "template", "spec", "affinity"));
   }
 
-  private static Optional<Object> at(@Nullable Object tree, String... fields) {
+  private static @Nullable Object at(@Nullable Object tree, String... fields) {
     Object here = tree;
     for (String field : fields) {
       here = here instanceof Map<?, ?> map ? map.get(field) : null;
     }
-    return Optional.ofNullable(here);
+    return here;
   }
 
+  /**
+   * A LeaderWorkerSet cannot be suspended. One that has to wait keeps its binding to Slices that
+   * are gone, so that its pods, made anew at once, wait too instead of taking slices of others.
+   */
   private static Requires leaderWorkerSet(Map<String, @Nullable Object> set, Change change) {
-    Map<String, @Nullable Object> group =
-        TemplateBinding.map(TemplateBinding.map(set, "spec"), "leaderWorkerTemplate");
     TemplateBinding binding = change.binding();
-    alter(TemplateBinding.map(group, "workerTemplate"), binding);
-    if (group.get("leaderTemplate") instanceof Map<?, ?>) {
-      alter(TemplateBinding.map(group, "leaderTemplate"), binding);
+    if (binding != null) {
+      Map<String, @Nullable Object> group =
+          TemplateBinding.map(TemplateBinding.map(set, "spec"), "leaderWorkerTemplate");
+      binding.bind(TemplateBinding.map(group, "workerTemplate"));
+      if (group.get("leaderTemplate") instanceof Map<?, ?>) {
+        binding.bind(TemplateBinding.map(group, "leaderTemplate"));
+      }
+      exclude(set, TpuLabels.LWS_EXCLUSIVE, binding);
     }
-    exclude(set, TpuLabels.LWS_EXCLUSIVE, binding);
     return Requires.NOTHING;
   }
 
+  /** A pod that has to wait again is made anew with a gate of ours. */
   private static Requires pod(Map<String, @Nullable Object> pod, Change change, boolean running) {
     TemplateBinding binding = change.binding();
     Map<String, @Nullable Object> spec = TemplateBinding.map(pod, "spec");
-    boolean gated = spec.get("schedulingGates") instanceof List<?> gates && !gates.isEmpty();
-    if (binding == null || running || gated && !binding.onlyAdds(spec)) {
+    List<@Nullable Object> gates = TemplateBinding.list(spec, "schedulingGates");
+    boolean gated = !gates.isEmpty();
+    gates.removeIf(WorkloadPatches::isOurs);
+    if (binding == null) {
+      gates.add(new LinkedHashMap<>(Map.of("name", TpuLabels.OWN_GATE)));
+    } else if (gates.isEmpty()) {
+      spec.remove("schedulingGates");
+    }
+    if (binding == null || running || (gated && !binding.onlyAdds(spec))) {
       alter(pod, binding);
-      if (running) {
-        spec.remove("nodeName"); // where it was
-      }
+      spec.remove("nodeName"); // where it was
       return Requires.RECREATED;
     }
     if (gated) {
@@ -158,6 +172,10 @@ final class WorkloadPatches {
     }
     binding.annotate(pod);
     return Requires.NOTHING;
+  }
+
+  private static boolean isOurs(@Nullable Object gate) {
+    return gate instanceof Map<?, ?> map && TpuLabels.OWN_GATE.equals(map.get("name"));
   }
 
   /** Gives each job or group a domain of its own, by an annotation around their templates. */

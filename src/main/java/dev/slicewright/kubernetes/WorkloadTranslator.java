@@ -321,8 +321,7 @@ final class WorkloadTranslator {
    * Names that break later: pods that a controller cannot make, labels that no object can carry.
    * Limits: Kubernetes' label values, and the names that JobSet and LeaderWorkerSet give.
    */
-  private static void checkNames(
-      WorkKind kind, ObjectRef ref, List<Ask> asks, Problems found) {
+  private static void checkNames(WorkKind kind, ObjectRef ref, List<Ask> asks, Problems found) {
     String path = ref.path() + ".metadata.name";
     if (ref.name().isEmpty()) {
       found.add(path, "expected a name, but there was none; name the object");

@@ -1,13 +1,11 @@
 package dev.slicewright.kubernetes;
 
 import java.util.Iterator;
-import java.util.Locale;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 import org.snakeyaml.engine.v2.api.LoadSettings;
 import org.snakeyaml.engine.v2.api.lowlevel.Parse;
 import org.snakeyaml.engine.v2.common.Anchor;
-import org.snakeyaml.engine.v2.events.AliasEvent;
 import org.snakeyaml.engine.v2.events.CollectionStartEvent;
 import org.snakeyaml.engine.v2.events.Event;
 import org.snakeyaml.engine.v2.events.NodeEvent;
@@ -15,7 +13,6 @@ import org.snakeyaml.engine.v2.events.ScalarEvent;
 import org.snakeyaml.engine.v2.exceptions.Mark;
 import org.snakeyaml.engine.v2.exceptions.MarkedYamlEngineException;
 import tools.jackson.databind.JsonNode;
-import tools.jackson.databind.node.NullNode;
 import tools.jackson.databind.node.StringNode;
 
 /**
@@ -37,6 +34,7 @@ final class YamlEvents implements ManifestEvents {
   private final Iterator<Event> events;
   private @Nullable Event event;
   private Kind kind = Kind.END;
+  private @Nullable JsonNode scalar;
 
   /**
    * Events of a part.
@@ -57,6 +55,7 @@ final class YamlEvents implements ManifestEvents {
 
   @Override
   public Kind next() {
+    scalar = null;
     Kind found;
     do {
       part.allow(maxTokenLength);
@@ -112,15 +111,17 @@ final class YamlEvents implements ManifestEvents {
 
   @Override
   public JsonNode scalar() {
-    ScalarEvent scalar = (ScalarEvent) current();
-    String text = scalar.getValue();
-    String tag = scalar.getTag().orElse("");
-    if (tag.isEmpty()) {
-      return scalar.isPlain() ? ManifestScalars.plain(text) : StringNode.valueOf(text);
+    if (scalar == null) {
+      scalar = scalarOf((ScalarEvent) current());
     }
-    return switch (coreType(tag)) {
-      case "int", "float", "bool" -> ManifestScalars.plain(text);
-      case "null" -> NullNode.getInstance();
+    return scalar;
+  }
+
+  private JsonNode scalarOf(ScalarEvent event) {
+    String text = event.getValue();
+    return switch (coreType(event.getTag().orElse(""))) {
+      case "" -> event.isPlain() ? ManifestScalars.plain(text) : StringNode.valueOf(text);
+      case "int", "float", "bool", "null" -> ManifestScalars.plain(text);
       default -> StringNode.valueOf(text);
     };
   }
@@ -147,49 +148,47 @@ final class YamlEvents implements ManifestEvents {
 
   @Override
   public @Nullable String flaw() {
-    Event now = current();
-    if (now instanceof AliasEvent) {
-      return null;
+    String tag = tag();
+    if (!isFitting(coreType(tag))) {
+      return "the tag " + Shown.abbreviated(tag, 60) + " does not fit the value; remove the tag";
     }
-    String tag =
-        now instanceof ScalarEvent scalar
-            ? scalar.getTag().orElse("")
-            : now instanceof CollectionStartEvent collection ? collection.getTag().orElse("") : "";
-    if (!tag.isEmpty()) {
-      String type = coreType(tag);
-      boolean known =
-          switch (kind) {
-            case SCALAR ->
-                switch (type) {
-                  case "str" -> true;
-                  case "int" -> scalar().isIntegralNumber();
-                  case "float" -> scalar().isNumber();
-                  case "bool" -> scalar().isBoolean();
-                  case "null" -> ManifestScalars.plain(((ScalarEvent) now).getValue()).isNull();
-                  default -> false;
-                };
-            case MAPPING_START -> type.equals("map");
-            case LIST_START -> type.equals("seq");
-            default -> true;
-          };
-      if (!known) {
-        return "the tag " + tag + " does not fit this value or Kubernetes; remove the tag";
-      }
-    }
-    if (now instanceof ScalarEvent) {
-      JsonNode value = scalar();
-      if (value.isDouble() && !Double.isFinite(value.doubleValue())) {
-        return "expected a finite number, got " + ManifestScalars.written(value) + "; quote it";
-      }
+    if (kind == Kind.SCALAR && scalar().isDouble() && !Double.isFinite(scalar().doubleValue())) {
+      return "expected a finite number, got " + ManifestScalars.written(scalar()) + "; quote it";
     }
     return null;
   }
 
-  /** The part of a tag that names a type of YAML's own; the mark of no tag means a string. */
-  private static String coreType(String tag) {
-    return tag.equals("!")
-        ? "str"
-        : tag.startsWith(CORE) ? tag.substring(CORE.length()).toLowerCase(Locale.ROOT) : "";
+  private String tag() {
+    if (current() instanceof ScalarEvent scalarEvent) {
+      return scalarEvent.getTag().orElse("");
+    }
+    return current() instanceof CollectionStartEvent start ? start.getTag().orElse("") : "";
+  }
+
+  /** Whether the value is of a type, the empty one being any. */
+  private boolean isFitting(String coreType) {
+    return switch (coreType) {
+      case "" -> true;
+      case "str" -> kind == Kind.SCALAR;
+      case "int" -> kind == Kind.SCALAR && scalar().isIntegralNumber();
+      case "float" -> kind == Kind.SCALAR && scalar().isNumber();
+      case "bool" -> kind == Kind.SCALAR && scalar().isBoolean();
+      case "null" -> kind == Kind.SCALAR && scalar().isNull();
+      case "map" -> kind == Kind.MAPPING_START;
+      case "seq" -> kind == Kind.LIST_START;
+      default -> false;
+    };
+  }
+
+  /**
+   * The type that a tag stands for, in YAML's own short names; the mark of no tag stands for the
+   * type that a value has if it is not plain.
+   */
+  private String coreType(String tag) {
+    if (tag.equals("!")) {
+      return kind == Kind.MAPPING_START ? "map" : kind == Kind.LIST_START ? "seq" : "str";
+    }
+    return tag.startsWith(CORE) ? tag.substring(CORE.length()) : tag;
   }
 
   @Override

@@ -4,6 +4,7 @@ import dev.slicewright.InvalidInputException;
 import dev.slicewright.Problems;
 import dev.slicewright.topology.Shape;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.Collections;
 import java.util.HashSet;
 import java.util.List;
@@ -452,12 +453,28 @@ public final class SliceRequest {
      * @return this
      */
     public Builder forbidLabel(String key, String value) {
-      TreeMap<String, Set<String>> more = new TreeMap<>(forbidden);
-      TreeSet<String> values =
-          new TreeSet<>(more.getOrDefault(Objects.requireNonNull(key, "key"), Set.of()));
-      values.add(Objects.requireNonNull(value, "value"));
-      more.put(key, Collections.unmodifiableSet(values));
-      forbidden = Collections.unmodifiableMap(more);
+      return forbidLabels(key, Set.of(value));
+    }
+
+    /**
+     * Forbids values of a label of the pod; each further one is forbidden too. For many values much
+     * faster than one after another.
+     *
+     * @param key the label
+     * @param values values that it must not have; none null
+     * @return this
+     */
+    public Builder forbidLabels(String key, Collection<String> values) {
+      Objects.requireNonNull(key, "key");
+      TreeSet<String> all = new TreeSet<>(forbidden.getOrDefault(key, Set.of()));
+      for (String value : values) {
+        all.add(Objects.requireNonNull(value, "value"));
+      }
+      if (!all.isEmpty()) {
+        TreeMap<String, Set<String>> more = new TreeMap<>(forbidden);
+        more.put(key, Collections.unmodifiableSet(all));
+        forbidden = Collections.unmodifiableMap(more);
+      }
       return this;
     }
 
@@ -528,8 +545,8 @@ public final class SliceRequest {
             "shapes",
             chipsSet
                 ? "expected shapes or a number of chips, but both were set; drop one"
-                : "expected a shape, several shapes, or a number of chips, but nothing was set; call"
-                    + " shape or chips");
+                : "expected a shape, several shapes, or a number of chips, but nothing was set;"
+                      + " call shape or chips");
       }
       if (chipsSet && (chips < 1 || chips > 1L << 40)) {
         problems.add("chips", "expected 1 to 2^40 chips of each slice, but was " + chips);

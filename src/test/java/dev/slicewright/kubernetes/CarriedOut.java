@@ -163,7 +163,7 @@ final class CarriedOut {
         PlanPlaces places = new PlanPlaces(plan.cluster(), plan.plan());
         places.after(workload.request().id()).stream()
             .filter(place -> !moved.contains(place.id().toString()))
-            .flatMap(place -> PodNodes.of(place, java.util.Optional.of(workload)).stream())
+            .flatMap(place -> PodNodes.of(place, workload).stream())
             .forEach(pod -> run(plan, pod));
       }
     }

@@ -351,8 +351,7 @@ class ClusterRoundTripTest {
     objects.add(jobSet("ms", "tpu7x", "4x4x4", 2, "w"));
     Cluster cluster = ClusterReader.create().read(objects);
     ClusterPlan told =
-        ClusterPlan.of(
-            cluster, PLANNER.plan(cluster.fleet(), cluster.requests(), PlanCase.BUDGET));
+        ClusterPlan.of(cluster, PLANNER.plan(cluster.fleet(), cluster.requests(), PlanCase.BUDGET));
 
     KubernetesObjects read = ManifestReader.create().read(ManifestWriter.toYaml(told.manifests()));
 

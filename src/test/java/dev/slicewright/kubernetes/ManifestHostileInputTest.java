@@ -191,6 +191,33 @@ class ManifestHostileInputTest {
   }
 
   @Test
+  void aListOfVeryManyItemsWithoutATypeIsNotKept() {
+    String items = "items: [" + "{},".repeat(MILLION) + "]\n";
+
+    assertThat(read(items + "kind: NodeList").problems()).hasSize(10_001);
+    KubernetesObjects typed =
+        ManifestReader.builder()
+            .maxObjects(1_000)
+            .build()
+            .read(items + "kind: NodeList\napiVersion: v1");
+    assertThat(typed.all()).hasSize(1_000);
+    assertThat(typed.problems()).hasSize(1);
+  }
+
+  @Test
+  void anchorsThatNobodyRefersToAreNotKeptWithoutLimit() {
+    StringBuilder text = new StringBuilder(HEAD + "spec:\n");
+    for (int i = 0; i < MILLION; i++) {
+      text.append("- &a" + i + "\n");
+    }
+    assertThat(read(text.toString()).all()).hasSize(1);
+    assertThat(read(text + "- *a999999\n").problems())
+        .singleElement()
+        .asString()
+        .startsWith("A/a.spec[1000000]: the alias *a999999 refers to what makes aliases stand");
+  }
+
+  @Test
   void twoHundredMegabytesAreRefusedAtTheLimitWithoutBeingKept() throws IOException {
     ManifestReader reader = ManifestReader.builder().maxBytes(4 * MILLION).build();
     Lines in = new Lines("apiVersion: v1\nkind: Node\n---\n", 200L * MILLION);

@@ -618,6 +618,17 @@ class ManifestReaderTest {
   }
 
   @Test
+  void itemsOfABrokenListWhoseTypeWouldFollowAreNamed() {
+    KubernetesObjects read =
+        read("items:\n- " + node("a") + "\n- {metadata: {name: b}}\n- " + node("c") + "\n- {");
+
+    assertThat(names(read)).containsExactly("Node/a", "Node/c");
+    assertThat(paths(read))
+        .containsExactly(
+            "document[0].items[1].apiVersion", "document[0].items[1].kind", "document[0]");
+  }
+
+  @Test
   void aBrokenValueInAJsonStreamLeavesTheOthersRead() {
     KubernetesObjects read =
         read(
@@ -832,8 +843,8 @@ class ManifestReaderTest {
     String text =
         "{apiVersion: x/v1, kind: A, metadata: {name: a}, a: &x " + "y".repeat(99) + ", b: *x}";
 
-    assertThat(ManifestReader.builder().maxAliasSize(200).build().read(text).all()).hasSize(1);
-    assertThat(paths(ManifestReader.builder().maxAliasSize(199).build().read(text)))
+    assertThat(ManifestReader.builder().maxAliasSize(217).build().read(text).all()).hasSize(1);
+    assertThat(paths(ManifestReader.builder().maxAliasSize(216).build().read(text)))
         .containsExactly("A/a.b");
     assertThat(paths(ManifestReader.builder().maxAliasSize(0).build().read(text)))
         .containsExactly("A/a.b");

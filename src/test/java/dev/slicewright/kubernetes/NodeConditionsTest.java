@@ -8,6 +8,7 @@ import dev.slicewright.topology.AcceleratorType;
 import dev.slicewright.topology.Shape;
 import io.fabric8.kubernetes.api.model.Taint;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -15,6 +16,7 @@ import java.util.Random;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
+import java.util.stream.IntStream;
 import net.jqwik.api.ForAll;
 import net.jqwik.api.Property;
 import org.junit.jupiter.api.Test;
@@ -38,8 +40,8 @@ class NodeConditionsTest {
     assertThat(match.problems()).isEmpty();
     for (Nodes pod : pods) {
       boolean allowed =
-          pod.domain.labels().entrySet().containsAll(match.required().entrySet())
-              && !match.forbidden().contains(pod.domain.id());
+          pod.domain.labels().entrySet().containsAll(match.base().requiredLabels().entrySet())
+              && !forbidden(match).contains(pod.domain.id());
       assertThat(allowed)
           .as("%s of %s for %s", pod.domain.id(), pod.labels.get(0), spec)
           .isEqualTo(everyNodeMatches(pod, spec));
@@ -56,8 +58,11 @@ class NodeConditionsTest {
     for (Nodes pod : pods) {
       boolean possible = match.possible().contains(pod.domain);
       boolean excluded =
-          match.forbidden().contains(pod.domain.id())
-              || !pod.domain.labels().entrySet().containsAll(match.required().entrySet());
+          forbidden(match).contains(pod.domain.id())
+              || !pod.domain
+                  .labels()
+                  .entrySet()
+                  .containsAll(match.base().requiredLabels().entrySet());
       if (possible) {
         assertThat(everyNodeMatches(pod, spec)).as("%s for %s", pod, spec).isTrue();
         assertThat(excluded).isFalse();
@@ -78,10 +83,10 @@ class NodeConditionsTest {
     Map<String, Object> spec = spec(random, pods);
     Match match = match(pods, spec);
     List<Nodes> other = new ArrayList<>(pods);
-    java.util.Collections.shuffle(other, random);
+    Collections.shuffle(other, random);
     Match again = match(other, spec);
-    assertThat(again.required()).isEqualTo(match.required());
-    assertThat(again.forbidden()).isEqualTo(match.forbidden());
+    assertThat(again.base().requiredLabels()).isEqualTo(match.base().requiredLabels());
+    assertThat(forbidden(again)).isEqualTo(forbidden(match));
   }
 
   @Test
@@ -97,7 +102,7 @@ class NodeConditionsTest {
     Slot slot = new Slot(Set.of("tpu7x"), Shape.of(4, 4, 4), false, 4, false);
     Match match = NodeConditions.read(spec).match(List.of(block), slot);
     // The second alternative takes degraded cubes, so that the first adds nothing.
-    assertThat(match.healthyOnly()).isFalse();
+    assertThat(match.base().healthyOnly()).isFalse();
     assertThat(match.possible()).containsExactly(block);
 
     Map<String, Object> either =
@@ -123,7 +128,7 @@ class NodeConditionsTest {
           Map<String, Object> spec =
               affinity(List.of(Map.of("matchExpressions", List.of(expression))));
           Match match = NodeConditions.read(spec).match(List.of(block), slot);
-          assertThat(match.healthyOnly()).as("%s", expression).isEqualTo(expected);
+          assertThat(match.base().healthyOnly()).as("%s", expression).isEqualTo(expected);
           assertThat(match.possible()).as("%s", expression).containsExactly(block);
           assertThat(match.problems()).isEmpty();
         });
@@ -144,7 +149,7 @@ class NodeConditionsTest {
         NodeConditions.read(Map.of())
             .match(List.of(four, eight), new Slot(Set.of("v5e"), Shape.of(2, 4), false, 8, false));
     assertThat(match.possible()).containsExactly(eight);
-    assertThat(match.forbidden()).containsExactly("nodepool/four");
+    assertThat(forbidden(match)).containsExactly("nodepool/four");
   }
 
   // ---------------------------------------------------------------- random clusters
@@ -298,6 +303,10 @@ class NodeConditionsTest {
     return from.get(random.nextInt(from.size()));
   }
 
+  private static Set<String> forbidden(Match match) {
+    return match.base().forbiddenLabels().getOrDefault(TpuLabels.OWN_POD, Set.of());
+  }
+
   private static Match match(List<Nodes> pods, Map<String, Object> spec) {
     NodeConditions conditions = NodeConditions.read(spec);
     assertThat(conditions.problems()).isEmpty();
@@ -309,13 +318,11 @@ class NodeConditionsTest {
   // ---------------------------------------------------------------- the plain evaluation
 
   private static boolean everyNodeMatches(Nodes pod, Map<String, Object> spec) {
-    return tolerates(pod, spec)
-        && java.util.stream.IntStream.range(0, 4).allMatch(i -> matches(pod, i, spec));
+    return tolerates(pod, spec) && IntStream.range(0, 4).allMatch(i -> matches(pod, i, spec));
   }
 
   private static boolean noNodeMatches(Nodes pod, Map<String, Object> spec) {
-    return !tolerates(pod, spec)
-        || java.util.stream.IntStream.range(0, 4).noneMatch(i -> matches(pod, i, spec));
+    return !tolerates(pod, spec) || IntStream.range(0, 4).noneMatch(i -> matches(pod, i, spec));
   }
 
   @SuppressWarnings("unchecked")

@@ -153,7 +153,7 @@ class PodOwnersTest {
                     parallelism: 3
         """
             + SPEC_7X.replace("SHAPE", "2x2x1");
-    List<HasMetadata> objects = new ArrayList<>(Manifests.read(job));
+    List<HasMetadata> objects = new ArrayList<>(WorkloadFixturesTest.read(job));
     List<Pod> pods = new ArrayList<>();
     for (String name : List.of("sweep-c", "sweep-a", "sweep-d", "sweep-b")) {
       Pod pod = podOfJob(name, "sweep", 4, -1);
@@ -321,7 +321,7 @@ class PodOwnersTest {
   private static Owners owners(String... yaml) {
     List<HasMetadata> objects = new ArrayList<>();
     for (String text : yaml) {
-      objects.addAll(Manifests.read(text));
+      objects.addAll(WorkloadFixturesTest.read(text));
     }
     return owners(objects);
   }

@@ -103,7 +103,11 @@ class WorkloadFixturesTest {
   }
 
   static List<HasMetadata> objects(String name) throws IOException {
-    return Manifests.read(Files.readString(FIXTURES.resolve(name + ".yaml")));
+    return read(Files.readString(FIXTURES.resolve(name + ".yaml")));
+  }
+
+  static List<HasMetadata> read(String yaml) {
+    return ManifestReader.create().read(yaml).all();
   }
 
   // ---------------------------------------------------------------- words

@@ -332,6 +332,50 @@ class WorkloadPatchTest {
   }
 
   @Test
+  void bindingTakesOurGateOutOfAPodAndEvictionPutsItIn() {
+    Workload pod =
+        with(
+            PlanCase.pod("p", "2x2x1", false),
+            tree("spec", tree("schedulingGates", List.of(tree("name", "slicewright.dev/slice")))));
+    WorkloadPatch bind = only(PlanCase.planned(block().workload(pod).build()));
+
+    assertThat(bind.requires()).isEqualTo(Requires.GATED);
+    Map<String, Object> bound = bind.applyTo(WorkloadPatches.tree(pod.source()));
+    assertThat(at(bound, "spec", "schedulingGates")).isNull();
+    assertThat(at(bound, "spec", "nodeSelector", "cloud.google.com/gke-tpu-slice")).isNotNull();
+
+    WorkloadPatch evict =
+        WorkloadPatches.of(
+                List.of(
+                    new WorkloadPatches.Change(
+                        new Workload(
+                            pod.object(),
+                            "",
+                            pod.request(),
+                            pod.members(),
+                            WorkloadPatches.resource(bound)),
+                        null)),
+                true)
+            .orElseThrow();
+    assertThat(evict.requires()).isEqualTo(Requires.RECREATED);
+    Map<String, Object> evicted = evict.applyTo(bound);
+    assertThat(at(evicted, "spec", "schedulingGates"))
+        .isEqualTo(List.of(tree("name", "slicewright.dev/slice")));
+    assertThat(at(evicted, "spec", "nodeSelector")).isNull();
+  }
+
+  @Test
+  void anEvictedLeaderWorkerSetKeepsSelectingSlicesThatAreGoneSoThatItsPodsWait() {
+    assertThat(
+            WorkloadPatches.of(
+                List.of(
+                    new WorkloadPatches.Change(
+                        PlanCase.leaderWorkerSet("serve", "2x2x4", 2), null)),
+                true))
+        .isEmpty();
+  }
+
+  @Test
   void workOnAPoolSelectsThePool() {
     ClusterPlan plan =
         PlanCase.planned(

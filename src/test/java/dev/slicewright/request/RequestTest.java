@@ -11,6 +11,7 @@ import dev.slicewright.request.PlanningRules.Quota;
 import dev.slicewright.request.PlanningRules.Reserved;
 import dev.slicewright.topology.Shape;
 import java.time.Instant;
+import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -143,6 +144,24 @@ class RequestTest {
     assertThat(chips.toBuilder().build()).isEqualTo(chips);
     assertThat(chips.pod()).isEmpty();
     assertThat(chips.gang()).isEmpty();
+  }
+
+  @Test
+  void manyForbiddenValuesAreAsOneAfterAnother() {
+    SliceRequest.Builder builder = SliceRequest.builder("a").shape("4x8");
+    SliceRequest one =
+        builder.forbidLabel("rack", "2").forbidLabel("rack", "1").forbidLabel("zone", "z").build();
+    SliceRequest many =
+        SliceRequest.builder("a")
+            .shape("4x8")
+            .forbidLabels("rack", List.of("1", "2", "1"))
+            .forbidLabels("zone", Set.of("z"))
+            .forbidLabels("nothing", List.of())
+            .build();
+    assertThat(many).isEqualTo(one);
+    assertThat(many.forbiddenLabels()).doesNotContainKey("nothing");
+    assertThatThrownBy(() -> builder.forbidLabels("a", Collections.singleton(null)))
+        .isInstanceOf(NullPointerException.class);
   }
 
   @Test
