@@ -41,48 +41,6 @@ final class ClusterState {
   private static final Comparator<LeftOut> BY_OBJECT =
       Comparator.comparing(LeftOut::object).thenComparing(LeftOut::reason);
 
-  /** The steps behind the nodes; tests put others in their place. */
-  interface Steps {
-    WorkloadTranslator.Translation translate(
-        KubernetesObjects objects,
-        Domains domains,
-        ReadSettings settings,
-        Problems problems,
-        List<LeftOut> leftOut);
-
-    RunningSlices.Found find(
-        KubernetesObjects objects,
-        Domains domains,
-        WorkloadTranslator.Translation work,
-        ReadSettings settings,
-        Problems problems,
-        List<LeftOut> leftOut);
-  }
-
-  private static final Steps STEPS =
-      new Steps() {
-        @Override
-        public WorkloadTranslator.Translation translate(
-            KubernetesObjects objects,
-            Domains domains,
-            ReadSettings settings,
-            Problems problems,
-            List<LeftOut> leftOut) {
-          return WorkloadTranslator.translate(objects, domains, settings, problems, leftOut);
-        }
-
-        @Override
-        public RunningSlices.Found find(
-            KubernetesObjects objects,
-            Domains domains,
-            WorkloadTranslator.Translation work,
-            ReadSettings settings,
-            Problems problems,
-            List<LeftOut> leftOut) {
-          return RunningSlices.find(objects, domains, work, settings, problems, leftOut);
-        }
-      };
-
   /** What work there is, and what was wrong with it. */
   private record Wanted(
       WorkloadTranslator.Translation translation, List<Problem> problems, List<LeftOut> leftOut) {}
@@ -105,7 +63,6 @@ final class ClusterState {
   }
 
   private final ReadSettings settings;
-  private final Steps steps;
   private final List<Problem> textProblems;
   private final Map<ObjectRef, Problem> doubles;
   private final Map<ObjectRef, HasMetadata> objects; // copies of all but nodes
@@ -114,14 +71,12 @@ final class ClusterState {
 
   private ClusterState(
       ReadSettings settings,
-      Steps steps,
       List<Problem> textProblems,
       Map<ObjectRef, Problem> doubles,
       Map<ObjectRef, HasMetadata> objects,
       NodeDomains domains,
       Optional<Work> work) {
     this.settings = settings;
-    this.steps = steps;
     this.textProblems = textProblems;
     this.doubles = doubles;
     this.objects = objects;
@@ -130,12 +85,8 @@ final class ClusterState {
   }
 
   static ClusterState empty(ReadSettings settings) {
-    return empty(settings, STEPS);
-  }
-
-  static ClusterState empty(ReadSettings settings, Steps steps) {
     return new ClusterState(
-        settings, steps, List.of(), Map.of(), Map.of(), NodeDomains.none(), Optional.empty());
+        settings, List.of(), Map.of(), Map.of(), NodeDomains.none(), Optional.empty());
   }
 
   Cluster read(KubernetesObjects given) {
@@ -256,7 +207,7 @@ final class ClusterState {
       Work newWork = work(newObjects, newDomains, alike);
       ClusterState state =
           new ClusterState(
-              settings, steps, text, newDoubles, newObjects, newDomains, Optional.of(newWork));
+              settings, text, newDoubles, newObjects, newDomains, Optional.of(newWork));
       List<Problem> problems = state.problems();
       if (!settings.lenient() && !problems.isEmpty()) {
         throw new InvalidInputException("cluster", problems);
@@ -317,7 +268,7 @@ final class ClusterState {
       Problems problems = new Problems();
       List<LeftOut> leftOut = new ArrayList<>();
       RunningSlices.Found found =
-          steps.find(given, newDomains, wanted.translation(), settings, problems, leftOut);
+          RunningSlices.find(given, newDomains, wanted.translation(), settings, problems, leftOut);
       return new Work(wanted, found, problems.list(), List.copyOf(leftOut));
     }
 
@@ -325,7 +276,7 @@ final class ClusterState {
       Problems problems = new Problems();
       List<LeftOut> leftOut = new ArrayList<>();
       WorkloadTranslator.Translation translation =
-          steps.translate(given, newDomains, settings, problems, leftOut);
+          WorkloadTranslator.translate(given, newDomains, settings, problems, leftOut);
       return new Wanted(translation, problems.list(), List.copyOf(leftOut));
     }
 

@@ -144,7 +144,7 @@ final class ObjectCopies {
   // ---------------------------------------------------------------- pods
 
   private static boolean matters(Pod pod) {
-    if (wantsChips(pod) || Generic.labels(pod).containsKey(POD_GROUP)) {
+    if (WorkIndex.wantsChips(pod) || Generic.labels(pod).containsKey(WorkIndex.POD_GROUP)) {
       return true;
     }
     ObjectMeta metadata = pod.getMetadata();
@@ -159,29 +159,6 @@ final class ObjectCopies {
       }
     }
     return false;
-  }
-
-  private static final String POD_GROUP = "kueue.x-k8s.io/pod-group-name";
-
-  private static boolean wantsChips(Pod pod) {
-    PodSpec spec = pod.getSpec();
-    return spec != null && (names(spec.getContainers()) || names(spec.getInitContainers()));
-  }
-
-  private static boolean names(@Nullable List<Container> containers) {
-    if (containers != null) {
-      for (Container container : containers) {
-        ResourceRequirements resources = container == null ? null : container.getResources();
-        if (resources != null && (names(resources.getLimits()) || names(resources.getRequests()))) {
-          return true;
-        }
-      }
-    }
-    return false;
-  }
-
-  private static boolean names(@Nullable Map<String, Quantity> amounts) {
-    return amounts != null && amounts.containsKey(TpuLabels.TPU);
   }
 
   private static Pod copy(Pod from) {
