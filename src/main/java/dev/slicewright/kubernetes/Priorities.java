@@ -6,6 +6,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.OptionalLong;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The priority classes of a cluster: Kubernetes' and Kueue's. Confined to one thread at a time.
@@ -24,7 +25,7 @@ final class Priorities {
 
   private final Map<String, Long> classes = new HashMap<>();
   private final Map<String, Long> workloadClasses = new HashMap<>();
-  private OptionalLong byDefault = OptionalLong.empty();
+  private @Nullable Long byDefault;
 
   /** Reads classes; of several of one name, the last counts. */
   Priorities(List<HasMetadata> objects, Problems problems) {
@@ -69,13 +70,14 @@ final class Priorities {
     }
     classes.put(ref.name(), value.getAsLong());
     if (fields.flag("globalDefault").orElse(false)) {
-      byDefault = OptionalLong.of(Math.min(byDefault.orElse(Long.MAX_VALUE), value.getAsLong()));
+      long given = value.getAsLong();
+      byDefault = byDefault == null ? given : Math.min(byDefault, given);
     }
   }
 
   /** The priority of work that names no class. */
   long byDefault() {
-    return byDefault.orElse(0);
+    return byDefault == null ? 0 : byDefault;
   }
 
   /** The value of a class; a problem of the field that names it, and 0, if there is none. */

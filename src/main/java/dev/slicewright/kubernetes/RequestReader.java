@@ -14,7 +14,6 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.OptionalLong;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
@@ -34,9 +33,7 @@ final class RequestReader {
   /** What came out: the request's builder without name, priority and tenant, and the layout. */
   record Result(SliceRequest.Builder request, Workload.Layout layout, List<String> notes) {}
 
-  private static final int MAX_PODS = 1_000_000; // beyond any cluster
   private static final int CUBE_CHIPS = 64;
-  private static final Shape CUBE = Shape.of(4, 4, 4);
 
   private final WorkContext context;
   private final WorkKind kind;
@@ -80,20 +77,9 @@ final class RequestReader {
       return Optional.empty();
     }
     boolean counted = workers.stream().allMatch(p -> p.chips().isSound());
-    PodSet first = workers.get(0);
-    long chips = first.chips().chips();
-    for (PodSet other : workers) {
-      if (counted && other.chips().chips() != chips) {
-        other
-            .chips()
-            .where()
-            .problem(
-                "expected "
-                    + chips
-                    + " chips, as the other pods of its slices have, but was "
-                    + other.chips().chips()
-                    + "; hosts of one slice are alike");
-      }
+    long chips = workers.get(0).chips().chips();
+    if (counted) {
+      checkAlike();
     }
     List<NodeConditions> conditions = new ArrayList<>();
     for (PodSet worker : workers) {
@@ -120,12 +106,11 @@ final class RequestReader {
       return Optional.empty();
     }
     checkForm(wanted, shape);
-    boolean poolTopology = isPoolTopology(wanted, shape);
     NodeConditions.Slot slot =
         new NodeConditions.Slot(
             names(legality.types(), new TreeSet<>()),
             shape,
-            poolTopology,
+            isPoolTopology(wanted, shape),
             chips,
             kind == WorkKind.LEADER_WORKER_SET);
     if (!counted) {
@@ -138,21 +123,39 @@ final class RequestReader {
     if (!isSound()) {
       return Optional.empty();
     }
-    Optional<Workload.Layout> layout = layout(wanted, shape, chips);
-    if (layout.isEmpty()) {
+    PodCounts counts = new PodCounts(kind, ask, root, workers, this::isSound);
+    Workload.Layout layout = counts.layout(wanted.field, shape, chips).orElse(null);
+    if (layout == null) {
       return Optional.empty();
     }
-    int groups = groups();
-    int slices = Math.multiplyExact(groups, layout.get().slicesPerGroup());
-    checkJobs(layout.get());
+    int slices = counts.groups() * layout.slicesPerGroup();
+    counts.checkJobs(layout);
     SliceRequest.Builder request =
-        place(id, slot, conditions).slices(slices).spread(spread(shape, slices, layout.get()));
+        place(id, slot, conditions).slices(slices).spread(spread(shape, slices, layout));
     if (!named.isEmpty()) {
-      request.accelerators(names(legality.types(), new TreeSet<>()).toArray(new String[0]));
+      request.accelerators(slot.accelerators().toArray(new String[0]));
     }
     return isSound()
-        ? Optional.of(new Result(request, layout.get(), List.copyOf(notes)))
+        ? Optional.of(new Result(request, layout, List.copyOf(notes)))
         : Optional.empty();
+  }
+
+  /** Hosts of one slice are alike. */
+  private void checkAlike() {
+    long chips = workers.get(0).chips().chips();
+    for (PodSet other : workers) {
+      if (other.chips().chips() != chips) {
+        other
+            .chips()
+            .where()
+            .problem(
+                "expected "
+                    + chips
+                    + " chips, as the other pods of its slices have, but was "
+                    + other.chips().chips()
+                    + "; hosts of one slice are alike");
+      }
+    }
   }
 
   // ---------------------------------------------------------------- accelerator and shape
@@ -359,221 +362,6 @@ final class RequestReader {
               + ": the slice controller asks that all pods of a LeaderWorkerSet's group are in"
               + " one partition, and no partition is larger; use a JobSet for slices of several"
               + " cubes");
-    }
-  }
-
-  /** How many groups of pods fill slices side by side. */
-  private int groups() {
-    int groups = ask.podSets().get(0).groups();
-    return ask.podSets().stream().allMatch(p -> p.groups() == groups) ? groups : 1;
-  }
-
-  private Optional<Workload.Layout> layout(Wanted wanted, Shape shape, long chips) {
-    PodSet first = workers.get(0);
-    if (shape.chips() % chips != 0) {
-      first
-          .chips()
-          .where()
-          .problem(
-              "expected pods whose chips make up the "
-                  + shape.chips()
-                  + " of "
-                  + shape
-                  + ", but a pod has "
-                  + chips
-                  + "; ask for a larger shape or other hosts");
-      return Optional.empty();
-    }
-    long perSlice = shape.chips() / chips;
-    int groups = groups();
-    long perGroup = 0;
-    List<Workload.Member> members = new ArrayList<>();
-    for (PodSet podSet : ask.podSets()) {
-      long pods =
-          groups == podSet.groups() ? podSet.pods() : (long) podSet.groups() * podSet.pods();
-      if (podSet.chips().chips() > 0) {
-        perGroup += pods;
-      }
-      if (Math.max(pods, perGroup) > MAX_PODS / groups) {
-        podSet.count().problem(MAX_PODS + " pods or fewer altogether", "split the work");
-        return Optional.empty();
-      }
-      members.add(new Workload.Member(podSet.name(), (int) pods, (int) podSet.chips().chips()));
-    }
-    boolean grouped = checkGroupSize(shape, perSlice, perGroup * groups);
-    boolean several =
-        perGroup % perSlice == 0 && (grouped || perSlice == 1 || kind == WorkKind.WORKLOAD);
-    if (perGroup != perSlice && !several) {
-      if (isSound()) {
-        (kind == WorkKind.POD ? wanted.field : first.count())
-            .problem(wrongCount(shape, chips, perSlice, perGroup));
-      }
-      return Optional.empty();
-    }
-    return Optional.of(new Workload.Layout(members, (int) (perGroup / perSlice), (int) perSlice));
-  }
-
-  private String wrongCount(Shape shape, long chips, long perSlice, long perGroup) {
-    String unit = shape.chips() + " chips of " + shape + ", " + chips + " to a pod";
-    if (kind == WorkKind.POD) {
-      return "expected a shape of one host, but was "
-          + shape
-          + ", which has "
-          + perSlice
-          + " hosts; use a Job of "
-          + perSlice
-          + " pods";
-    }
-    boolean whole = perGroup > perSlice && perGroup % perSlice == 0;
-    return "expected "
-        + perSlice
-        + (kind == WorkKind.WORKLOAD ? " pods or a multiple (" : " pods (")
-        + unit
-        + "), but there are "
-        + perGroup
-        + (whole && kind == WorkKind.JOB_SET
-            ? "; write "
-                + perGroup / perSlice
-                + " times the replicas, of "
-                + perSlice
-                + " pods each"
-            : whole
-                ? "; to fill " + perGroup / perSlice + " slices, set " + TpuLabels.SLICE_SIZE
-                : "; set it so, or choose the shape for " + perGroup * chips + " chips");
-  }
-
-  /** Checks Kueue's size of groups against the shape; whether there is one. */
-  private boolean checkGroupSize(Shape shape, long perSlice, long pods) {
-    boolean grouped = false;
-    for (PodSet worker : workers) {
-      TopologyWish wish = worker.wish();
-      Generic size = wish.sliceSize();
-      if (wish.layers().isPresent()) {
-        wish.layers()
-            .problem(
-                "no groups within groups",
-                "use " + TpuLabels.SLICE_REQUIRED_TOPOLOGY + " with the shape's own label");
-      }
-      if (wish.sliceRequired().isPresent() != size.isPresent()) {
-        (size.isPresent() ? wish.sliceRequired() : size)
-            .problem("both a level and a size of groups", "set both, or drop the other");
-        continue;
-      }
-      OptionalLong given = wish.size();
-      if (given.isEmpty()) {
-        continue;
-      }
-      grouped = true;
-      checkGroupSize(wish, given.getAsLong(), shape, perSlice, pods);
-    }
-    boolean subGroups = checkSubGroups(perSlice);
-    return grouped || subGroups;
-  }
-
-  private void checkGroupSize(TopologyWish wish, long size, Shape shape, long perSlice, long pods) {
-    if (pods % size != 0) {
-      // kueue#15277: such work is charged, and its last pods are never placed.
-      wish.sliceSize()
-          .problem(
-              "expected a size that divides the "
-                  + pods
-                  + " pods, but was "
-                  + size
-                  + ", which leaves "
-                  + pods % size
-                  + " in no whole group; pods and groups must come out even");
-      return;
-    }
-    String label = wish.sliceRequired().text().orElse("");
-    Optional<Shape> named = TopologyWish.shapeOf(label);
-    long cubes = shape.rank() == 3 ? Math.max(1, shape.chips() / CUBE_CHIPS) : 1;
-    if (named.isPresent()) {
-      checkLevel(wish.sliceRequired(), shape, named.get());
-      long expected = perSlice / cubes;
-      if (size != expected) {
-        wish.sliceSize()
-            .problem(
-                "expected "
-                    + expected
-                    + " (the pods of a "
-                    + (cubes > 1 ? "cube" : shape)
-                    + "), but was "
-                    + size
-                    + "; groups are the pods of one partition");
-      }
-    } else if (perSlice % size != 0) {
-      wish.sliceSize()
-          .problem(
-              "expected a part of the "
-                  + perSlice
-                  + " pods of a slice, but was "
-                  + size
-                  + "; whether several slices share a "
-                  + label
-                  + " cannot be asked for");
-    } else if (!label.equals(TpuLabels.BLOCK)
-        && !(label.equals(TpuLabels.NODE_POOL) && cubes == 1)
-        && !(label.equals(TpuLabels.HOSTNAME) && size == 1)) {
-      wish.sliceRequired().problem(levels(), "name the level of the shape's partitions");
-    }
-  }
-
-  private static String levels() {
-    return TpuLabels.BLOCK
-        + " or the label of partitions of the shape (of 4x4x4 for several cubes)";
-  }
-
-  /** A label of partitions must be the shape's own, or that of cubes for shapes of several. */
-  private void checkLevel(Generic field, Shape shape, Shape named) {
-    Shape expected = shape.rank() == 3 && shape.chips() > CUBE_CHIPS ? CUBE : shape;
-    if (!named.sorted().equals(expected.sorted())) {
-      field.problem(
-          "expected the label of partitions of "
-              + expected
-              + ", as the shape "
-              + shape
-              + " is made of, but was "
-              + field.shown()
-              + "; make the two agree");
-    }
-  }
-
-  /** Checks the subgroups of a LeaderWorkerSet; whether there are any. */
-  private boolean checkSubGroups(long perSlice) {
-    if (kind != WorkKind.LEADER_WORKER_SET) {
-      return false;
-    }
-    Generic size = root.get("spec", "leaderWorkerTemplate", "subGroupPolicy", "subGroupSize");
-    OptionalLong given = size.whole();
-    if (given.isPresent() && given.getAsLong() != perSlice) {
-      size.problem(perSlice + ", the pods of a slice", "make a subgroup a slice");
-    }
-    return given.isPresent();
-  }
-
-  /** Pods of a slice of several hosts start together and know their number. */
-  private void checkJobs(Workload.Layout layout) {
-    for (PodSet worker : workers) {
-      Generic job = worker.job();
-      if (job == null || layout.podsPerSlice() == 1) {
-        continue;
-      }
-      Generic completions = job.get("completions");
-      OptionalLong given = completions.whole();
-      if (given.isEmpty() || given.getAsLong() != worker.pods()) {
-        completions.problem(
-            worker.pods() + " (as parallelism)",
-            "the pods of a slice of several hosts run together: set both alike");
-      }
-      Generic mode = job.get("completionMode");
-      // JobSet's webhook makes its jobs Indexed where they say nothing.
-      boolean indexed =
-          mode.isPresent()
-              ? mode.text().filter("Indexed"::equals).isPresent()
-              : kind == WorkKind.JOB_SET;
-      if (!indexed) {
-        mode.problem("Indexed", "the pods of a slice of several hosts need their numbers");
-      }
     }
   }
 
