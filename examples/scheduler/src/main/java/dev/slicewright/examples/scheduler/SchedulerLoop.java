@@ -28,7 +28,6 @@ import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.Set;
 import java.util.function.BooleanSupplier;
 
@@ -55,7 +54,7 @@ public final class SchedulerLoop {
   private final ClusterWriter writer;
   private final ClusterReader reader = ClusterReader.builder().lenient(true).build();
   private final SlicePlanner planner = SlicePlanner.create();
-  private final Map<ObjectRef, Optional<HasMetadata>> news = new LinkedHashMap<>(); // its own lock
+  private final Map<ObjectRef, HasMetadata> news = new LinkedHashMap<>(); // null: gone; own lock
   private Cluster cluster;
 
   public SchedulerLoop(KubernetesClient client, InstantSource clock) {
@@ -123,17 +122,17 @@ public final class SchedulerLoop {
         new ResourceEventHandler<>() {
           @Override
           public void onAdd(HasMetadata object) {
-            hear(object, Optional.of(object));
+            hear(object, object);
           }
 
           @Override
           public void onUpdate(HasMetadata before, HasMetadata object) {
-            hear(object, Optional.of(object));
+            hear(object, object);
           }
 
           @Override
           public void onDelete(HasMetadata object, boolean unknown) {
-            hear(object, Optional.empty());
+            hear(object, null);
           }
         };
     for (var source : sources()) {
@@ -141,7 +140,7 @@ public final class SchedulerLoop {
     }
   }
 
-  private void hear(HasMetadata object, Optional<HasMetadata> is) {
+  private void hear(HasMetadata object, HasMetadata is) {
     synchronized (news) {
       news.put(ObjectRef.of(object), is);
       news.notifyAll();
@@ -152,7 +151,14 @@ public final class SchedulerLoop {
     List<HasMetadata> changed = new ArrayList<>();
     List<ObjectRef> gone = new ArrayList<>();
     synchronized (news) {
-      news.forEach((ref, is) -> is.ifPresentOrElse(changed::add, () -> gone.add(ref)));
+      news.forEach(
+          (ref, is) -> {
+            if (is == null) {
+              gone.add(ref);
+            } else {
+              changed.add(is);
+            }
+          });
       news.clear();
     }
     changed.forEach(writer::saw);
