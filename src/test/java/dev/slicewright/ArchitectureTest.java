@@ -333,9 +333,7 @@ class ArchitectureTest {
                     + "public java.util.Optional<String> m() {"
                     + "  return x.stream().findFirst().map(s -> s + X); }"
                     + "public org.jgrapht.Graph<String, Integer> g() { return null; }"),
-            in(
-                "report",
-                "private tools.jackson.databind.JsonNode x; dev.slicewright.plan.Plan p;"),
+            in("report", "private tools.jackson.databind.JsonNode x; dev.slicewright.plan.Plan p;"),
             in(
                 "kubernetes",
                 "public io.fabric8.kubernetes.api.model.Node x;"

@@ -9,7 +9,8 @@ import java.util.Objects;
 
 /**
  * Objects of a cluster, in the order given, and what was wrong when they were read. Immutable, safe
- * to share as long as nobody changes the objects in it, which are fabric8's own and mutable.
+ * to share. The objects themselves are fabric8's own and mutable: whoever shares these leaves them
+ * as they are.
  *
  * <p>Any kind may be in it; {@link ClusterReader} passes over what it does not know.
  */
@@ -96,9 +97,7 @@ public final class KubernetesObjects {
 
   @Override
   public boolean equals(Object other) {
-    return other instanceof KubernetesObjects o
-        && all.equals(o.all)
-        && problems.equals(o.problems);
+    return other instanceof KubernetesObjects o && all.equals(o.all) && problems.equals(o.problems);
   }
 
   @Override

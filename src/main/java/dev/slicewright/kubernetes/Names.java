@@ -35,7 +35,8 @@ final class Names {
    */
   static String slice(String request, int index, String epoch) {
     String[] parts = request.split("/", -1);
-    String readable = parts.length > 2 ? String.join("-", List.of(parts).subList(2, parts.length)) : request;
+    String readable =
+        parts.length > 2 ? String.join("-", List.of(parts).subList(2, parts.length)) : request;
     StringBuilder text = new StringBuilder();
     for (char c : readable.toLowerCase(Locale.ROOT).toCharArray()) {
       boolean plain = c >= 'a' && c <= 'z' || c >= '0' && c <= '9';

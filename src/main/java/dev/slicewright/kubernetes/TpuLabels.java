@@ -123,8 +123,8 @@ public final class TpuLabels {
   public static final String OWN_BINDING = "slicewright.dev/binding";
 
   /**
-   * Own scheduling gate of a pod that waits for its slice. Pods may be created with it; binding them
-   * takes it out, and evicting them puts it in.
+   * Own scheduling gate of a pod that waits for its slice. Pods may be created with it; binding
+   * them takes it out, and evicting them puts it in.
    */
   public static final String OWN_GATE = "slicewright.dev/slice";
 

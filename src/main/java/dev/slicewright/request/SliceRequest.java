@@ -546,7 +546,7 @@ public final class SliceRequest {
             chipsSet
                 ? "expected shapes or a number of chips, but both were set; drop one"
                 : "expected a shape, several shapes, or a number of chips, but nothing was set;"
-                      + " call shape or chips");
+                    + " call shape or chips");
       }
       if (chipsSet && (chips < 1 || chips > 1L << 40)) {
         problems.add("chips", "expected 1 to 2^40 chips of each slice, but was " + chips);

@@ -7,6 +7,7 @@ import dev.slicewright.InvalidInputException;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
+import java.util.Locale;
 import java.util.TreeSet;
 import net.jqwik.api.Arbitraries;
 import net.jqwik.api.Arbitrary;
@@ -182,7 +183,7 @@ class HostListTest {
                 Arbitraries.integers().between(1, 3))
             .as(
                 (low, more, width, step) ->
-                    String.format("%0" + width + "d", low)
+                    String.format(Locale.ROOT, "%0" + width + "d", low)
                         + (more == 0 ? "" : "-" + (low + more) + (step > 1 ? ":" + step : "")));
     Arbitrary<String> bracket =
         range.list().ofMinSize(1).ofMaxSize(3).map(l -> "[" + String.join(",", l) + "]");
@@ -231,7 +232,9 @@ class HostListTest {
       for (int n = low; n <= high; n += step) {
         for (String rest : item(item.substring(close + 1))) {
           names.add(
-              item.substring(0, open) + String.format("%0" + ends[0].length() + "d", n) + rest);
+              item.substring(0, open)
+                  + String.format(Locale.ROOT, "%0" + ends[0].length() + "d", n)
+                  + rest);
         }
       }
     }

@@ -220,9 +220,7 @@ class SlurmAnchorsTest {
           oneSeed
               ? new Chip(1, 1, 0)
               : new Chip(random.nextInt(2), random.nextInt(2), random.nextInt(2));
-      Shape extents =
-          Shape.of(
-              shape.x() > 2 ? 4 : 2, shape.y() > 1 ? 4 : 2, shape.z() > 2 ? 4 : 2);
+      Shape extents = Shape.of(shape.x() > 2 ? 4 : 2, shape.y() > 1 ? 4 : 2, shape.z() > 2 ? 4 : 2);
       placements.add(new TorusPlacement(extents, seed, Shape.of(2, 2, 2)));
     }
     return placements;

@@ -136,7 +136,7 @@ class SlurmClusterTest {
     StringBuilder json = new StringBuilder("{\"meta\": {\"a\": [1, {}]}, \"nodes\": [");
     StringBuilder text = new StringBuilder();
     for (int i = 1; i <= 128; i++) {
-      String name = String.format("tpu%03d", i);
+      String name = String.format(Locale.ROOT, "tpu%03d", i);
       String state = i == 3 ? "[\"IDLE\", \"DRAIN\"]" : i == 9 ? "[\"DOWN\"]" : "[\"IDLE\"]";
       json.append(i == 1 ? "" : ",")
           .append("{\"name\": \"" + name + "\", \"cpus\": 8, \"state\": " + state + "}");
@@ -404,7 +404,7 @@ class SlurmClusterTest {
     StringBuilder text = new StringBuilder();
     for (int i = 0; i < 128; i++) {
       boolean corner = i % 2 == 0 && i / 4 % 2 == 0 && i / 16 % 2 == 0;
-      text.append(String.format("tpu%03d %s%n", i + 1, corner ? "down" : "idle"));
+      text.append(String.format(Locale.ROOT, "tpu%03d %s%n", i + 1, corner ? "down" : "idle"));
     }
     SlurmCluster cluster =
         strict().withNodes(text.toString()).withJobs(List.of(SlurmJob.builder("5", 8).build()));
