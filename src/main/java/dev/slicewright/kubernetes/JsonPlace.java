@@ -66,7 +66,7 @@ final class JsonPlace {
   void advance(int to) {
     for (; at < Math.min(to, end); at++) {
       char c = text.charAt(at);
-      boolean breaks = c == '\n' || c == '\r' && !text.startsWith("\n", at + 1);
+      boolean breaks = c == '\n' || (c == '\r' && !text.startsWith("\n", at + 1));
       line += breaks ? 1 : 0;
       column = breaks ? 1 : column + 1;
     }

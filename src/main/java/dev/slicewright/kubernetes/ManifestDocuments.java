@@ -59,9 +59,9 @@ final class ManifestDocuments {
     static final ListType UNKNOWN = new ListType(null, null);
 
     static ListType of(@Nullable String apiVersion, @Nullable String kind) {
-      boolean typed = kind != null && kind.endsWith(LIST) && kind.length() > LIST.length();
-      return new ListType(
-          apiVersion, typed ? kind.substring(0, kind.length() - LIST.length()) : null);
+      return kind != null && kind.endsWith(LIST) && !kind.equals(LIST)
+          ? new ListType(apiVersion, kind.substring(0, kind.length() - LIST.length()))
+          : new ListType(apiVersion, null);
     }
   }
 

@@ -86,7 +86,7 @@ public final class ManifestWriter {
     }
 
     private static boolean isLetter(char c) {
-      return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z';
+      return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
     }
   }
 }
