@@ -67,7 +67,7 @@ final class ClusterState {
   private final Map<ObjectRef, Problem> doubles;
   private final Map<ObjectRef, HasMetadata> objects; // copies of all but nodes
   private final NodeDomains domains;
-  private final Optional<Work> work; // empty before anything is read
+  private final @Nullable Work work; // null before anything is read
 
   private ClusterState(
       ReadSettings settings,
@@ -75,7 +75,7 @@ final class ClusterState {
       Map<ObjectRef, Problem> doubles,
       Map<ObjectRef, HasMetadata> objects,
       NodeDomains domains,
-      Optional<Work> work) {
+      @Nullable Work work) {
     this.settings = settings;
     this.textProblems = textProblems;
     this.doubles = doubles;
@@ -85,8 +85,7 @@ final class ClusterState {
   }
 
   static ClusterState empty(ReadSettings settings) {
-    return new ClusterState(
-        settings, List.of(), Map.of(), Map.of(), NodeDomains.none(), Optional.empty());
+    return new ClusterState(settings, List.of(), Map.of(), Map.of(), NodeDomains.none(), null);
   }
 
   Cluster read(KubernetesObjects given) {
@@ -206,19 +205,18 @@ final class ClusterState {
       boolean alike = before != null && isAlike(domains, newDomains);
       Work newWork = work(newObjects, newDomains, alike);
       ClusterState state =
-          new ClusterState(
-              settings, text, newDoubles, newObjects, newDomains, Optional.of(newWork));
+          new ClusterState(settings, text, newDoubles, newObjects, newDomains, newWork);
       List<Problem> problems = state.problems();
       if (!settings.lenient() && !problems.isEmpty()) {
         throw new InvalidInputException("cluster", problems);
       }
       Fleet fleet =
-          before != null && alike && work.isPresent()
+          before != null && alike && work != null
               ? ClusterFleet.refreshed(
-                  before.fleet(), domains, newDomains, work.get().found(), newWork.found())
+                  before.fleet(), domains, newDomains, work.found(), newWork.found())
               : ClusterFleet.of(
                   newDomains, newWork.found(), before == null ? 0 : before.fleet().version() + 1);
-      if (before != null && work.isPresent() && work.get() == newWork) {
+      if (before != null && work == newWork) {
         return before.with(fleet, newDomains, problems, state.leftOut(), state);
       }
       return new Cluster(
@@ -251,7 +249,7 @@ final class ClusterState {
     /** What work there is and what runs; the very same where nothing that decides it changes. */
     private Work work(
         Map<ObjectRef, HasMetadata> newObjects, NodeDomains newDomains, boolean alike) {
-      Work known = alike ? work.orElse(null) : null;
+      Work known = alike ? work : null;
       if (known != null && newObjects == objects && !sliceLabels) {
         return known;
       }
@@ -307,7 +305,7 @@ final class ClusterState {
 
   /** What runs and what is held; empty before anything is read. */
   Optional<RunningSlices.Found> found() {
-    return work.map(Work::found);
+    return Optional.ofNullable(work).map(Work::found);
   }
 
   // ---------------------------------------------------------------- problems
@@ -318,7 +316,9 @@ final class ClusterState {
     all.addAll(textProblems);
     all.addAll(doubles.values());
     all.addAll(domains.problems());
-    work.ifPresent(w -> all.addAll(w.allProblems()));
+    if (work != null) {
+      all.addAll(work.allProblems());
+    }
     if (all.isEmpty()) {
       return List.of();
     }
@@ -330,7 +330,9 @@ final class ClusterState {
   private List<LeftOut> leftOut() {
     Set<LeftOut> all = new TreeSet<>(BY_OBJECT);
     all.addAll(domains.leftOut());
-    work.ifPresent(w -> all.addAll(w.allLeftOut()));
+    if (work != null) {
+      all.addAll(work.allLeftOut());
+    }
     return all.isEmpty() ? List.of() : List.copyOf(all);
   }
 }

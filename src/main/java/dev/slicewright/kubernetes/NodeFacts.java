@@ -175,7 +175,7 @@ record NodeFacts(
   /** Reads nodes; equal texts of many nodes are kept once. Confined to one thread at a time. */
   static final class Reader {
     private final Map<Object, Object> kept = new HashMap<>();
-    private final Map<String, Optional<Shape>> shapes = new HashMap<>();
+    private final Map<String, @Nullable Shape> shapes = new HashMap<>();
 
     @SuppressWarnings("unchecked")
     private <T> T once(T value) {
@@ -185,18 +185,23 @@ record NodeFacts(
 
     /** The shape in a label of partitions, sorted; null if there is none. */
     @Nullable Shape shapeOf(String key, String prefix, String suffix) {
-      return shapes.computeIfAbsent(key, k -> parse(k, prefix, suffix)).orElse(null);
+      Shape shape = shapes.get(key);
+      if (shape == null && !shapes.containsKey(key)) {
+        shape = parse(key, prefix, suffix);
+        shapes.put(key, shape);
+      }
+      return shape;
     }
 
-    private static Optional<Shape> parse(String key, String prefix, String suffix) {
+    private static @Nullable Shape parse(String key, String prefix, String suffix) {
       if (key.length() <= prefix.length() + suffix.length()) {
-        return Optional.empty();
+        return null;
       }
       String text = key.substring(prefix.length(), key.length() - suffix.length());
       try {
-        return Optional.of(Shape.parse(text).sorted());
+        return Shape.parse(text).sorted();
       } catch (InvalidInputException e) {
-        return Optional.empty();
+        return null;
       }
     }
 
