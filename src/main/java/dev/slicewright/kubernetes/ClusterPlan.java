@@ -253,8 +253,8 @@ public final class ClusterPlan {
    * that they come {@linkplain ClusterStep#after() after} are done.
    *
    * <p>Last comes what earlier plans have begun, so that nobody has to remember them: work whose
-   * Slices have become ready is patched and goes on; Slices are deleted whose work runs in others by
-   * now, and failed ones whose work finds no other place.
+   * Slices have become ready is patched and goes on; Slices are deleted whose work runs in others
+   * by now, and failed ones whose work finds no other place.
    *
    * @return by number, an unmodifiable list. Derived anew: see {@link Rollout#of(Fleet, Plan)}
    */
