@@ -84,8 +84,7 @@ class RunningOnNodesTest {
 
   private static Set<String> nodes(Domains domains, RunningSlice slice) {
     return new TreeSet<>(
-        StubDomains.nodesOf(
-            domains.domain(slice.pod()).orElseThrow(), slice.footprint()));
+        StubDomains.nodesOf(domains.domain(slice.pod()).orElseThrow(), slice.footprint()));
   }
 
   @Test
@@ -95,8 +94,7 @@ class RunningOnNodesTest {
     for (HasMetadata object : objects) {
       if (object instanceof Pod pod && BY_REFERENCE.of(pod).isPresent()) {
         expected
-            .computeIfAbsent(
-                BY_REFERENCE.of(pod).get().request() + "/0", id -> new TreeSet<>())
+            .computeIfAbsent(BY_REFERENCE.of(pod).get().request() + "/0", id -> new TreeSet<>())
             .add(pod.getSpec().getNodeName());
       }
     }
@@ -120,11 +118,15 @@ class RunningOnNodesTest {
     List<HasMetadata> objects = new ArrayList<>(ClusterFixtures.fill(nodes, "a", 0.9, 3));
     objects.addAll(nodes);
     List<String> bySlices =
-        find(objects).running().stream().map(s -> s.id() + " " + nodes(domains(objects), s)).toList();
+        find(objects).running().stream()
+            .map(s -> s.id() + " " + nodes(domains(objects), s))
+            .toList();
     objects.removeIf(GenericKubernetesResource.class::isInstance);
 
     List<String> byLabels =
-        find(objects).running().stream().map(s -> s.id() + " " + nodes(domains(objects), s)).toList();
+        find(objects).running().stream()
+            .map(s -> s.id() + " " + nodes(domains(objects), s))
+            .toList();
 
     assertThat(problems.list()).isEmpty();
     assertThat(byLabels).hasSizeGreaterThan(3).isEqualTo(bySlices);
@@ -246,9 +248,7 @@ class RunningOnNodesTest {
 
     for (dev.slicewright.fleet.Hold hold : holds) {
       Domain domain = domains.domain(hold.pod()).orElseThrow();
-      assertThat(
-              HoldObjects.read(
-                  HoldObjects.toConfigMap(hold, domain, "ns"), domains, problems))
+      assertThat(HoldObjects.read(HoldObjects.toConfigMap(hold, domain, "ns"), domains, problems))
           .contains(hold);
     }
     assertThat(problems.list()).isEmpty();

@@ -110,8 +110,7 @@ class RunningSlicesPropertiesTest {
 
     Set<String> notFree = new HashSet<>();
     for (RunningSlice slice : found.found().running()) {
-      notFree.addAll(
-          StubDomains.nodesOf(scene.domains.get(slice.pod()), slice.footprint()));
+      notFree.addAll(StubDomains.nodesOf(scene.domains.get(slice.pod()), slice.footprint()));
     }
     scene.domains.all().forEach(d -> notFree.addAll(scene.cordoned(found, d.id())));
     for (HasMetadata object : scene.objects) {
