@@ -245,8 +245,8 @@ class FakeGkeTest {
         metadata: {name: %s, namespace: team-a}
         spec:
           completionMode: Indexed
-          completions: %d
-          parallelism: %d
+          completions: %s
+          parallelism: %s
           template:
             spec:
               restartPolicy: Never

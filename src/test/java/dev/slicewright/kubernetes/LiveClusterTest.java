@@ -332,11 +332,11 @@ class LiveClusterTest {
           cluster.tick();
         }
         settle(cluster, new SchedulerLoop(cluster.connect(), clock));
-        assertThat(cluster.running("team-a")).as("after %d rounds", rounds).hasSize(32);
+        assertThat(cluster.running("team-a")).as("after %s rounds", rounds).hasSize(32);
         List<GenericKubernetesResource> specs =
             cluster.slices().stream().map(LiveClusterTest::content).collect(Collectors.toList());
         expected = expected == null ? specs : expected;
-        assertThat(specs).as("after %d rounds", rounds).isEqualTo(expected);
+        assertThat(specs).as("after %s rounds", rounds).isEqualTo(expected);
       }
     }
   }
@@ -675,8 +675,8 @@ class LiveClusterTest {
         spec:
           suspend: true
           completionMode: Indexed
-          completions: %d
-          parallelism: %d
+          completions: %s
+          parallelism: %s
           backoffLimit: 0
           template:
             metadata:
@@ -705,12 +705,12 @@ class LiveClusterTest {
           suspend: true
           replicatedJobs:
           - name: workers
-            replicas: %d
+            replicas: %s
             template:
               spec:
                 completionMode: Indexed
-                parallelism: %d
-                completions: %d
+                parallelism: %s
+                completions: %s
                 backoffLimit: 0
                 template:
                   metadata:

@@ -219,8 +219,8 @@ class UnfinishedStepsTest {
         spec:
           suspend: true
           completionMode: Indexed
-          completions: %d
-          parallelism: %d
+          completions: %s
+          parallelism: %s
           template:
             metadata:
               annotations: {cloud.google.com/gke-tpu-slice-topology: %s}
