@@ -4,6 +4,8 @@ import dev.slicewright.InvalidInputException;
 import dev.slicewright.Problem;
 import dev.slicewright.fleet.Fleet;
 import dev.slicewright.fleet.RunningSlice;
+import dev.slicewright.request.Permission;
+import dev.slicewright.request.PlanningRules;
 import dev.slicewright.request.SliceRequest;
 import dev.slicewright.request.Spread;
 import dev.slicewright.topology.HostId;
@@ -204,6 +206,25 @@ public final class Cluster {
    */
   public List<SliceRequest> requests() {
     return requests;
+  }
+
+  /**
+   * Rules under which nothing is moved or evicted whose work is not among the objects: a {@link
+   * ClusterPlan} could delete such a slice, but could neither stop its work nor send it elsewhere.
+   * Plan repairs and drains with these too.
+   *
+   * @param rules the rules
+   * @return the rules with {@link Permission#PINNED} for each running request without a workload
+   */
+  public PlanningRules pinned(PlanningRules rules) {
+    PlanningRules.Builder pinned = rules.toBuilder();
+    for (RunningSlice slice : fleet.running()) {
+      String request = slice.id().request();
+      if (!workloads.containsKey(request)) {
+        pinned.permit(request, Permission.PINNED);
+      }
+    }
+    return pinned.build();
   }
 
   /**

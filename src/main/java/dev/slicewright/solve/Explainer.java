@@ -90,6 +90,10 @@ final class Explainer {
     this.freeHealthy = new long[in.pods.size()];
     Arrays.fill(free, -1);
     Arrays.fill(freeHealthy, -1);
+    this.usable = new long[in.pods.size()];
+    this.usableHealthy = new long[in.pods.size()];
+    Arrays.fill(usable, -1);
+    Arrays.fill(usableHealthy, -1);
   }
 
   private final Map<List<Object>, Unplaced> memo = new HashMap<>();
@@ -229,7 +233,7 @@ final class Explainer {
               + (evidence.freeChips() == 1 ? " is" : " are")
               + " free in the "
               + matching(evidence)
-              + "; wait for a slice to end, or free room.");
+              + remedy(demand));
     }
     if (stop.isLate() || stop.isCancelled()) {
       return late(request, evidence);
@@ -263,6 +267,48 @@ final class Explainer {
   private static long wantedChips(SliceRequest request) {
     long one = request.shapes().isEmpty() ? request.chips() : request.shapes().get(0).chips();
     return Math.multiplyExact(one, (long) request.slices());
+  }
+
+  /** What helps a request for which too few chips are free; waiting does not always. */
+  private String remedy(Demand demand) {
+    long usable = 0;
+    BitSet pods = podsOf(demand);
+    for (int p = pods.nextSetBit(0); p >= 0; p = pods.nextSetBit(p + 1)) {
+      usable += usableChips(p, demand.request().healthyOnly());
+    }
+    return usable < least(demand)
+        ? "; if all that runs there ended, "
+            + chips(usable)
+            + " could be used, since parts have failed or are cordoned: repair or uncordon them."
+        : "; wait for a slice to end, or free room.";
+  }
+
+  /** Chips of a pod that are neither failed nor cordoned, whatever runs on them. */
+  private long usableChips(int p, boolean healthyOnly) {
+    long[] known = healthyOnly ? usableHealthy : usable;
+    if (known[p] < 0) {
+      Pod pod = in.pods.get(p);
+      CellSet failed = pod.health().failedCells();
+      CellSet degraded = pod.health().degradedCells();
+      CellSet off = pod.cordonedCells();
+      TpuTopology t = pod.topology();
+      long cells = t.cellCount();
+      for (int i = 0; i < failed.wordCount(); i++) {
+        cells -= Long.bitCount(failed.word(i) | off.word(i) | (healthyOnly ? degraded.word(i) : 0));
+      }
+      known[p] = cells * t.chipsPerCell();
+    }
+    return known[p];
+  }
+
+  private static BitSet podsOf(Demand demand) {
+    BitSet pods = new BitSet();
+    for (Choice choice : demand.choices()) {
+      for (int p : choice.pods()) {
+        pods.set(p);
+      }
+    }
+    return pods;
   }
 
   private static long least(Demand demand) {
@@ -651,16 +697,13 @@ final class Explainer {
 
   private final long[] free; // by pod, for requests without holds; -1 where not counted yet
   private final long[] freeHealthy; // the same for those that want healthy parts
+  private final long[] usable; // chips neither failed nor cordoned, by pod; -1 before it is known
+  private final long[] usableHealthy; // the same for those that want healthy parts
 
   private long freeChips(int d) {
     Demand demand = in.demands.get(d);
     SliceRequest request = demand.request();
-    BitSet seen = new BitSet(in.pods.size());
-    for (Choice choice : demand.choices()) {
-      for (int p : choice.pods()) {
-        seen.set(p);
-      }
-    }
+    BitSet seen = podsOf(demand);
     if (demand.choices().isEmpty()) { // no pod can form it; free chips there are all the same
       for (int p = 0; p < in.pods.size(); p++) {
         seen.set(p, Instance.matches(request, in.pods.get(p)));
@@ -1095,7 +1138,9 @@ final class Explainer {
         Reason.FRAGMENTED,
         false,
         then,
-        "Even with nothing of this batch placed, "
+        (in.free.isEmpty()
+                ? "Even with nothing of this batch placed, "
+                : "With nothing of this batch placed, and nothing that runs moved or evicted, ")
             + (request.slices() == 1 ? "" : count(request.slices()) + " x ")
             + demand.choices().get(0).shape()
             + (request.slices() == 1 ? " has no room" : " found no room")
@@ -1252,7 +1297,10 @@ final class Explainer {
         before.used());
   }
 
-  /** The placed requests of other units in pods that a demand could use, by priority. */
+  /**
+   * The placed requests of other units in pods that a demand could use, by priority: those that
+   * rank no lower, if there are any, since nobody gives way to what ranks lower.
+   */
   private String takers(Demand demand) {
     Set<Integer> pods = new TreeSet<>();
     demand.choices().forEach(c -> Arrays.stream(c.pods()).forEach(pods::add));
@@ -1265,6 +1313,10 @@ final class Explainer {
           && Arrays.stream(a.pods()).anyMatch(pods::contains)) {
         takers.add(in.demands.get(o).request());
       }
+    }
+    long own = demand.request().priority();
+    if (takers.stream().anyMatch(r -> r.priority() >= own)) {
+      takers.removeIf(r -> r.priority() < own);
     }
     takers.sort(Comparator.comparing((SliceRequest r) -> -(long) r.priority()));
     int shown = Math.min(MAX_TAKERS, takers.size());

@@ -16,7 +16,8 @@ import java.time.Instant;
 /**
  * From a cluster's own objects to what is to be done there: reads manifests, plans what waits, and
  * prints steps, events, the Slices to create and the patches of their work. An argument names
- * another file, such as one that {@code kubectl get nodes,pods,jobs,slices -A -o yaml} has written.
+ * another file, such as one that {@code kubectl get nodes,pods,jobs,jobsets,slices -A -o yaml} has
+ * written.
  */
 public final class ClusterInClusterOut {
 
@@ -37,7 +38,15 @@ public final class ClusterInClusterOut {
     todo.events(Instant.EPOCH)
         .forEach(
             event ->
-                System.out.println("event     " + event.getReason() + ": " + event.getMessage()));
+                System.out.println(
+                    "event     "
+                        + event.getInvolvedObject().getKind()
+                        + "/"
+                        + event.getInvolvedObject().getName()
+                        + " "
+                        + event.getReason()
+                        + ": "
+                        + event.getMessage()));
 
     System.out.println();
     System.out.print(
