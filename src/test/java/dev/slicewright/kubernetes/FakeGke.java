@@ -63,9 +63,9 @@ import tools.jackson.databind.node.ObjectNode;
  *
  * <p>What it refuses, and where that is written: a Slice against the published rules ({@link
  * SliceRules}); a change of a Slice's spec (GKE's types); a change of the pod template of a Job
- * that is not suspended, and of more than its scheduling directives of one that is (KEP-2926); the
- * same of the replicated jobs of a JobSet, whose affinity is not among those directives (JobSet
- * API).
+ * that is not suspended, and of more than its scheduling directives of one that is (KEP-2926), or
+ * of any of it while its status says that it has started; the same of the replicated jobs of a
+ * JobSet, whose affinity is not among those directives (JobSet API).
  */
 final class FakeGke implements AutoCloseable {
 
@@ -88,6 +88,7 @@ final class FakeGke implements AutoCloseable {
   private static final Set<String> FAILED = Set.of("FAILED", "SliceCreationFailed");
   private static final Set<String> DONE = Set.of("Succeeded", "Failed");
   private static final int MANY_TICKS = 100;
+  private static final String START = "2026-12-01T09:00:00Z";
 
   /**
    * Kept out of the output of tests: the server's line for each request, and Netty's regrets about
@@ -484,6 +485,10 @@ final class FakeGke implements AutoCloseable {
     if (done || Boolean.TRUE.equals(spec.getSuspend())) {
       return;
     }
+    if (job.getStatus() == null || job.getStatus().getStartTime() == null) {
+      Job started = new JobBuilder(job).editOrNewStatus().withStartTime(START).endStatus().build();
+      client.batch().v1().jobs().resource(started).updateStatus();
+    }
     List<Pod> pods =
         podsOf(metadata.getNamespace(), "batch.kubernetes.io/job-name", metadata.getName());
     Set<String> have = new HashSet<>();
@@ -828,6 +833,9 @@ final class FakeGke implements AutoCloseable {
       }
       if (!Boolean.TRUE.equals(before.get("spec", "suspend"))) {
         return Optional.of(path + " is immutable: " + before.getKind() + " is not suspended");
+      }
+      if (before.get("status", "startTime") != null) { // of a Job; before Kubernetes 1.36
+        return Optional.of(path + " is immutable: " + before.getKind() + " has started");
       }
       return withoutDirectives(was, affinity).equals(withoutDirectives(is, affinity))
           ? Optional.empty()

@@ -13,6 +13,7 @@ import io.fabric8.kubernetes.client.dsl.base.PatchContext;
 import io.fabric8.kubernetes.client.dsl.base.PatchType;
 import io.fabric8.kubernetes.client.dsl.base.ResourceDefinitionContext;
 import io.fabric8.kubernetes.client.utils.Serialization;
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -84,7 +85,7 @@ final class ClusterWriter {
       case DELETE_SLICE -> delete(ref);
       case SUSPEND -> patch(ref, Map.of("spec", Map.of("suspend", true)));
       case RESUME -> patch(ref, Map.of("spec", Map.of("suspend", false)));
-      case PATCH -> patch(ref, step.patch().patch());
+      case PATCH -> unstart(ref) && patch(ref, step.patch().patch());
       case RECREATE -> recreate(step);
       case DELETE_PODS -> deletePods(ref);
       case BIND_PODS -> true; // pods select their slice: kube-scheduler binds them
@@ -159,6 +160,23 @@ final class ClusterWriter {
       }
     }
     return false;
+  }
+
+  /**
+   * Before Kubernetes 1.36 the template of a Job that ran is fixed even while it is suspended,
+   * until somebody takes back that it has started.
+   */
+  private boolean unstart(ObjectRef ref) {
+    Optional<GenericKubernetesResource> started =
+        asPlanned(ref)
+            .filter(is -> is.getKind().equals("Job") && is.get("status", "startTime") != null);
+    if (started.isEmpty()) {
+      return true;
+    }
+    Map<String, ?> status = Map.of("status", Collections.singletonMap("startTime", null));
+    String body = withVersion(status, started.get().getMetadata().getResourceVersion());
+    PatchContext merge = PatchContext.of(PatchType.JSON_MERGE);
+    return unless(CONFLICT, () -> at(ref).subresource("status").patch(merge, body) != null);
   }
 
   private Optional<GenericKubernetesResource> asPlanned(ObjectRef ref) {
