@@ -71,6 +71,7 @@ final class PlanEvents {
           WARNING,
           "Broken" + camelCase(broken.reason()),
           broken.slice().id().request(),
+          broken.slice().id().toString(),
           "slice "
               + broken.slice().id().index()
               + " uses failed parts and stays. "
@@ -81,6 +82,7 @@ final class PlanEvents {
           WARNING,
           "Staying" + camelCase(staying.reason()),
           staying.slice().id().request(),
+          staying.slice().id().toString(),
           "slice "
               + staying.slice().id().index()
               + " is not out of a drained part in time. "
@@ -174,6 +176,11 @@ final class PlanEvents {
   }
 
   private void add(String type, String reason, String request, String message) {
+    add(type, reason, request, request, message);
+  }
+
+  /** An event of a request, or of the one of its slices that {@code of} tells from the others. */
+  private void add(String type, String reason, String request, String of, String message) {
     String whole = PlanPlaces.wholeId(request);
     ObjectRef object =
         cluster
@@ -181,7 +188,7 @@ final class PlanEvents {
             .map(Workload::object)
             .orElseGet(() -> new ObjectRef("", "SliceRequest", "", whole));
     String namespace = object.namespace().isEmpty() ? "default" : object.namespace();
-    String suffix = "." + Names.digest(object.path() + " " + request + " " + reason);
+    String suffix = "." + Names.digest(object.path() + " " + of + " " + reason);
     String readable = readable(object.name());
     events.add(
         new EventBuilder()

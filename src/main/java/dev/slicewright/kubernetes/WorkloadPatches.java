@@ -51,7 +51,7 @@ final class WorkloadPatches {
           case "Pod" -> pod(after, changes.get(0), running);
           default -> Requires.NOTHING;
         };
-    if (changes.stream().allMatch(change -> change.binding() == null) && isSuspendable(object)) {
+    if (changes.stream().anyMatch(change -> change.binding() == null) && isSuspendable(object)) {
       TemplateBinding.map(after, "spec").put("suspend", true);
     }
     Map<String, @Nullable Object> patch = MergePatch.between(before, after);
