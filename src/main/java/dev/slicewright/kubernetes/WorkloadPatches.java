@@ -161,7 +161,7 @@ final class WorkloadPatches {
     } else if (gates.isEmpty()) {
       spec.remove("schedulingGates");
     }
-    if (binding == null || running || (gated && !binding.onlyAdds(spec))) {
+    if (binding == null || running || (gated && !binding.onlyAdds(pod))) {
       alter(pod, binding);
       spec.remove("nodeName"); // where it was
       return Requires.RECREATED;

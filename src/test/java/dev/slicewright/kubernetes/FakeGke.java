@@ -211,6 +211,19 @@ final class FakeGke implements AutoCloseable {
     api.writeBetween.add(path);
   }
 
+  /**
+   * Refuses to create objects, until they are accepted again.
+   *
+   * @param path the path of their collection at the API server
+   */
+  void refuse(String path) {
+    api.refused.add(path);
+  }
+
+  void accept(String path) {
+    api.refused.remove(path);
+  }
+
   /** Every create, change and delete of Slices, Jobs, JobSets and the like, as method and path. */
   List<String> writes() {
     return List.copyOf(api.writes);
@@ -718,6 +731,7 @@ final class FakeGke implements AutoCloseable {
 
     final List<String> writes = new CopyOnWriteArrayList<>();
     final Set<String> writeBetween = ConcurrentHashMap.newKeySet();
+    final Set<String> refused = ConcurrentHashMap.newKeySet();
 
     ApiServer() {
       super(List.of(SLICE, JOB_SET, LEADER_WORKER_SET, WORKLOAD));
@@ -726,6 +740,9 @@ final class FakeGke implements AutoCloseable {
     @Override
     public MockResponse handleCreate(RecordedRequest request) {
       note(request.getMethod(), request.getPath());
+      if (refused.contains(request.getPath())) {
+        return refuse("refused by a webhook");
+      }
       String body = request.getUtf8Body();
       GenericKubernetesResource object =
           Serialization.unmarshal(body, GenericKubernetesResource.class);

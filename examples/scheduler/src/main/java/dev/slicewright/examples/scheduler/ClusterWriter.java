@@ -96,10 +96,17 @@ final class ClusterWriter {
   /**
    * A new round begins. What earlier rounds have changed is left alone until it has been read: a
    * plan that does not know of it would do it again.
+   *
+   * @return what is still to be {@linkplain #createAgain created again}
    */
-  void begin() {
+  Set<ObjectRef> begin() {
     changed.clear();
-    Map.copyOf(toCreate).forEach(this::create); // whose names were not free yet
+    return Set.copyOf(toCreate.keySet());
+  }
+
+  /** Whether what was deleted to be made anew is there: its name may not have been free yet. */
+  boolean createAgain(ObjectRef ref) {
+    return create(ref, toCreate.get(ref));
   }
 
   /** Whether the object is there: made now, or found alike, made by another leader or before. */
@@ -195,7 +202,8 @@ final class ClusterWriter {
 
   /** For fields that are fixed once an object is there. */
   private boolean recreate(ClusterStep step) {
-    Optional<GenericKubernetesResource> is = asPlanned(step.object());
+    Optional<GenericKubernetesResource> is =
+        asPlanned(step.object()).filter(there -> !there.isMarkedForDeletion()); // by its owner
     if (is.isEmpty()) {
       return false;
     }
@@ -230,11 +238,13 @@ final class ClusterWriter {
   }
 
   /** An event is one object for the same thing said again; it is written when its words change. */
-  void say(Event event) {
+  boolean say(Event event) {
     String key = event.getMetadata().getNamespace() + "/" + event.getMetadata().getName();
-    if (!event.getMessage().equals(said.put(key, event.getMessage()))) {
+    if (!event.getMessage().equals(said.get(key))) {
       client.v1().events().resource(event).createOr(NonDeletingOperation::update);
+      said.put(key, event.getMessage());
     }
+    return true;
   }
 
   private Resource<GenericKubernetesResource> at(ObjectRef ref) {
