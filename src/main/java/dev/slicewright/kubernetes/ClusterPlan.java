@@ -44,6 +44,8 @@ public final class ClusterPlan {
   private final Plan plan;
   private final PlanPlaces places;
   private final Map<String, LeftOut> leftOut; // by request
+  private volatile @Nullable List<WorkloadPatch> patches; // made once, when first asked for
+  private volatile @Nullable List<ClusterStep> steps;
 
   private ClusterPlan(Cluster cluster, Plan plan) {
     this.cluster = cluster;
@@ -162,8 +164,18 @@ public final class ClusterPlan {
    * change.
    *
    * @return in the plan's order, evicted ones last; an unmodifiable list. O(size of the objects)
+   *     the first time
    */
   public List<WorkloadPatch> patches() {
+    List<WorkloadPatch> made = patches;
+    if (made == null) {
+      made = makePatches();
+      patches = made;
+    }
+    return made;
+  }
+
+  private List<WorkloadPatch> makePatches() {
     Set<String> moved = new HashSet<>();
     for (Move move : plan.moves()) {
       moved.add(move.from().id().request());
@@ -190,10 +202,10 @@ public final class ClusterPlan {
                 running.add(workload.object());
               });
     }
-    List<WorkloadPatch> patches = new ArrayList<>();
+    List<WorkloadPatch> made = new ArrayList<>();
     changes.forEach(
-        (object, of) -> WorkloadPatches.of(of, running.contains(object)).ifPresent(patches::add));
-    return List.copyOf(patches);
+        (object, of) -> WorkloadPatches.of(of, running.contains(object)).ifPresent(made::add));
+    return List.copyOf(made);
   }
 
   private static void add(
@@ -256,10 +268,16 @@ public final class ClusterPlan {
    * Slices have become ready is patched and goes on; Slices are deleted whose work runs in others
    * by now, and failed ones whose work finds no other place.
    *
-   * @return by number, an unmodifiable list. Derived anew: see {@link Rollout#of(Fleet, Plan)}
+   * @return by number, an unmodifiable list. What it costs the first time: see {@link
+   *     Rollout#of(Fleet, Plan)}
    */
   public List<ClusterStep> steps() {
-    return PlanSteps.of(cluster, places, Rollout.of(cluster.fleet(), plan), leftOut.keySet());
+    List<ClusterStep> made = steps;
+    if (made == null) {
+      made = PlanSteps.of(cluster, places, Rollout.of(cluster.fleet(), plan), leftOut.keySet());
+      steps = made;
+    }
+    return made;
   }
 
   /**
@@ -267,7 +285,8 @@ public final class ClusterPlan {
    * {@code Placed}, {@code Moved} or {@code Evicted}; for what is not placed a {@link
    * dev.slicewright.plan.Reason} in camel case, such as {@code NotEnoughFree}, after {@code Never}
    * where nothing could ever satisfy it; {@code Broken} or {@code Staying} and such a reason for
-   * slices on failed or drained parts.
+   * each slice on failed or drained parts. What is {@linkplain #leftOut left out} waits for the
+   * rest of its object: {@code GangIncomplete}.
    *
    * @param now when they are said
    * @return new, mutable objects, in the plan's order. The name of an event follows from its object
@@ -275,7 +294,7 @@ public final class ClusterPlan {
    */
   public List<Event> events(Instant now) {
     return PlanEvents.of(
-        cluster, plan, places, leftOut.keySet(), Objects.requireNonNull(now, "now"));
+        cluster, plan, places, leftOut, Objects.requireNonNull(now, "now"));
   }
 
   /**

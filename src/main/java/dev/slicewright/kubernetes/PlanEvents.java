@@ -9,6 +9,8 @@ import dev.slicewright.plan.Reason;
 import dev.slicewright.plan.RequestPlacement;
 import dev.slicewright.plan.Staying;
 import dev.slicewright.plan.Unplaced;
+import dev.slicewright.topology.CellSet;
+import dev.slicewright.topology.TpuTopology;
 import io.fabric8.kubernetes.api.model.Event;
 import io.fabric8.kubernetes.api.model.EventBuilder;
 import java.time.Instant;
@@ -17,7 +19,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import java.util.Set;
 import java.util.TreeMap;
 
 /**
@@ -49,11 +50,19 @@ final class PlanEvents {
   }
 
   static List<Event> of(
-      Cluster cluster, Plan plan, PlanPlaces places, Set<String> leftOut, Instant now) {
+      Cluster cluster,
+      Plan plan,
+      PlanPlaces places,
+      Map<String, LeftOut> leftOut,
+      Instant now) {
     PlanEvents events = new PlanEvents(cluster, plan, places, now);
     for (RequestPlacement placement : plan.placements()) {
-      if (!leftOut.contains(PlanPlaces.wholeId(placement.request().id()))) {
+      LeftOut left = leftOut.get(PlanPlaces.wholeId(placement.request().id()));
+      if (left == null) {
         events.placed(placement);
+      } else {
+        events.add(
+            NORMAL, camelCase(Reason.GANG_INCOMPLETE), placement.request().id(), left.reason());
       }
     }
     events.moved();
@@ -71,20 +80,27 @@ final class PlanEvents {
           WARNING,
           "Broken" + camelCase(broken.reason()),
           broken.slice().id().request(),
+          broken.slice().id().toString(),
           "slice "
               + broken.slice().id().index()
-              + " uses failed parts and stays. "
-              + broken.sentence());
+              + " on "
+              + text(events.places.running(broken.slice()))
+              + events.failedNodes(broken.slice())
+              + " stays there. "
+              + UnplacedWords.operators(broken.sentence()));
     }
     for (Staying staying : plan.staying()) {
       events.add(
           WARNING,
           "Staying" + camelCase(staying.reason()),
           staying.slice().id().request(),
+          staying.slice().id().toString(),
           "slice "
               + staying.slice().id().index()
+              + " on "
+              + text(events.places.running(staying.slice()))
               + " is not out of a drained part in time. "
-              + staying.sentence());
+              + UnplacedWords.operators(staying.sentence()));
     }
     return List.copyOf(events.events);
   }
@@ -149,8 +165,37 @@ final class PlanEvents {
         eviction.request(),
         "leaves with "
             + UnplacedWords.count(eviction.slices().size(), "slice")
-            + ", so that others can be placed: "
+            + why(eviction)
+            + ": "
             + joined(where));
+  }
+
+  private String why(Eviction eviction) {
+    if (eviction.slices().stream().anyMatch(slice -> !failed(slice).isEmpty())) {
+      return ", some of whose nodes have failed";
+    }
+    boolean takes =
+        !plan.placements().isEmpty() || !plan.moves().isEmpty() || !plan.room().isEmpty();
+    return takes ? ", so that others can be placed" : "";
+  }
+
+  private String failedNodes(RunningSlice slice) {
+    List<String> failed = failed(slice);
+    return failed.isEmpty()
+        ? ""
+        : ", whose " + (failed.size() == 1 ? "node " : "nodes ") + joined(failed) + " failed,";
+  }
+
+  /** The nodes of a slice that have failed; none where a part that is no node has. */
+  private List<String> failed(RunningSlice slice) {
+    PlacedSlice place = places.running(slice);
+    TpuTopology topology = place.domain().topology();
+    CellSet failed =
+        cluster.fleet().pod(slice.pod()).orElseThrow().health().failedCells();
+    return place.at().hosts().stream()
+        .filter(host -> failed.containsAny(topology.cells(host)))
+        .map(place::node)
+        .toList();
   }
 
   private static String text(PlacedSlice place) {
@@ -174,6 +219,11 @@ final class PlanEvents {
   }
 
   private void add(String type, String reason, String request, String message) {
+    add(type, reason, request, request, message);
+  }
+
+  /** An event of a request, or of the one of its slices that {@code of} tells from the others. */
+  private void add(String type, String reason, String request, String of, String message) {
     String whole = PlanPlaces.wholeId(request);
     ObjectRef object =
         cluster
@@ -181,7 +231,7 @@ final class PlanEvents {
             .map(Workload::object)
             .orElseGet(() -> new ObjectRef("", "SliceRequest", "", whole));
     String namespace = object.namespace().isEmpty() ? "default" : object.namespace();
-    String suffix = "." + Names.digest(object.path() + " " + request + " " + reason);
+    String suffix = "." + Names.digest(object.path() + " " + of + " " + reason);
     String readable = readable(object.name());
     events.add(
         new EventBuilder()

@@ -5,12 +5,12 @@ import dev.slicewright.fleet.Fleet;
 import dev.slicewright.fleet.RunningSlice;
 import dev.slicewright.kubernetes.ClusterStep.Kind;
 import dev.slicewright.kubernetes.WorkloadPatch.Requires;
-import dev.slicewright.plan.Eviction;
 import dev.slicewright.plan.Rollout;
 import dev.slicewright.plan.Step;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -41,7 +41,8 @@ final class PlanSteps {
   private final Map<String, Integer> wanted = new HashMap<>(); // slices in the end, by request
   private final Map<ObjectRef, Integer> stopped = new HashMap<>(); // by which step
   private final Map<ObjectRef, Set<Integer>> made = new HashMap<>(); // since it last went on
-  private final Set<ObjectRef> dropped = new TreeSet<>(); // evicted ones already patched
+  private final Set<String> evicted = new HashSet<>(); // requests
+  private final Set<ObjectRef> dropped = new TreeSet<>(); // of these, already patched
 
   private PlanSteps(Cluster cluster, PlanPlaces places, Rollout rollout, Set<String> leftOut) {
     this.cluster = cluster;
@@ -51,6 +52,7 @@ final class PlanSteps {
     for (Workload workload : cluster.workloads()) {
       byObject.computeIfAbsent(workload.object(), object -> new ArrayList<>()).add(workload);
     }
+    rollout.plan().evictions().forEach(eviction -> evicted.add(eviction.request()));
   }
 
   static List<ClusterStep> of(
@@ -130,7 +132,7 @@ final class PlanSteps {
     }
     if (workload != null) {
       made.computeIfAbsent(workload.object(), object -> new TreeSet<>()).addAll(last);
-      boolean moved = step.kind() == Step.Kind.DETOUR || isMoved(request);
+      boolean moved = step.kind() == Step.Kind.DETOUR || isMoved(place.id());
       if (!moved) {
         goOn(workload, last); // what is new has no step of its own for going on
       }
@@ -138,9 +140,8 @@ final class PlanSteps {
     return last;
   }
 
-  private boolean isMoved(String request) {
-    return rollout.plan().moves().stream()
-        .anyMatch(move -> move.from().id().request().equals(request));
+  private boolean isMoved(SliceId slice) {
+    return rollout.plan().moves().stream().anyMatch(move -> move.from().id().equals(slice));
   }
 
   /** Failed Slices of the same slice: once there is a better one they are in the way. */
@@ -201,12 +202,25 @@ final class PlanSteps {
         || KueueAdmission.isKueueWorkload(workload);
   }
 
-  /** Takes the earlier binding out of what has to wait again. */
+  /**
+   * Takes the earlier binding out of what has to wait again. What else its object has does not go
+   * on without it, and is bound in the same patch to where it moves.
+   */
   private void drop(Workload workload, Set<Integer> after) {
     if (!dropped.add(workload.object())) {
       return;
     }
-    WorkloadPatches.of(evicted(workload.object()), true)
+    List<WorkloadPatches.Change> changes = new ArrayList<>();
+    for (Workload sibling : byObject.getOrDefault(workload.object(), List.of())) {
+      String request = sibling.request().id();
+      List<PlacedSlice> at = places.after(request);
+      if (evicted.contains(request)) {
+        changes.add(new WorkloadPatches.Change(sibling, null));
+      } else if (!at.isEmpty()) {
+        changes.add(new WorkloadPatches.Change(sibling, new TemplateBinding(sibling, at)));
+      }
+    }
+    WorkloadPatches.of(changes, true)
         .ifPresent(
             patch ->
                 add(
@@ -218,19 +232,9 @@ final class PlanSteps {
                     patch));
   }
 
-  private List<WorkloadPatches.Change> evicted(ObjectRef object) {
-    List<WorkloadPatches.Change> changes = new ArrayList<>();
-    for (Eviction eviction : rollout.plan().evictions()) {
-      cluster
-          .workload(eviction.request())
-          .filter(workload -> workload.object().equals(object))
-          .ifPresent(workload -> changes.add(new WorkloadPatches.Change(workload, null)));
-    }
-    return changes;
-  }
-
   /**
-   * Lets a workload go on, if all that it waits for is there.
+   * Lets a workload go on, if all that it waits for is there. What rested before starts only with
+   * all its slices; what ran with fewer goes on with as many.
    *
    * @return what has to be done before it has
    */
@@ -264,10 +268,10 @@ final class PlanSteps {
         rests = true;
       }
       last = next(last, anew ? Kind.RECREATE : Kind.PATCH, workload, patch.get());
-      ran &= !anew;
     }
     if (WorkloadPatches.isSuspendable(object)) {
-      return ran || rests ? next(last, Kind.RESUME, workload, null) : last;
+      boolean starts = !workload.suspended() || siblings.stream().allMatch(this::isWhole);
+      return starts && (ran || rests) ? next(last, Kind.RESUME, workload, null) : last;
     }
     return object.kind().equals("LeaderWorkerSet")
         ? last
@@ -278,7 +282,11 @@ final class PlanSteps {
   private boolean isComplete(Workload workload) {
     String request = workload.request().id();
     Integer slices = wanted.get(request);
-    return slices == null || now(request).size() == slices;
+    return !evicted.contains(request) && (slices == null || now(request).size() == slices);
+  }
+
+  private boolean isWhole(Workload workload) {
+    return now(workload.request().id()).size() == workload.request().slices();
   }
 
   private List<WorkloadPatches.Change> bound(List<Workload> siblings) {

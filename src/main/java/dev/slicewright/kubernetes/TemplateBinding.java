@@ -97,16 +97,15 @@ final class TemplateBinding {
     return exclusive && values.size() > 1 ? Optional.of(key) : Optional.empty();
   }
 
-  /** Whether every field that it would change in a pod's selector is absent or the same. */
-  boolean onlyAdds(Map<String, @Nullable Object> podSpec) {
-    Object present = podSpec.get("nodeSelector");
-    return !(present instanceof Map<?, ?> map)
-        || selector.entrySet().stream()
-            .allMatch(
-                entry -> {
-                  Object was = map.get(entry.getKey());
-                  return was == null || was.equals(entry.getValue());
-                });
+  /**
+   * Whether a pod's selector would only gain labels: none has another value, and none that an
+   * earlier binding put there is of no use any more.
+   */
+  boolean onlyAdds(Map<String, @Nullable Object> pod) {
+    Map<String, @Nullable Object> after = MergePatch.copyOf(pod);
+    bind(after);
+    return !(map(MergePatch.copyOf(pod), "spec").get("nodeSelector") instanceof Map<?, ?> was)
+        || map(map(after, "spec"), "nodeSelector").entrySet().containsAll(was.entrySet());
   }
 
   /** Puts it into a template, or a pod: a map with metadata and spec. */

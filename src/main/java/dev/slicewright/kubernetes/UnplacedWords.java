@@ -23,6 +23,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.regex.Pattern;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
@@ -35,20 +36,26 @@ final class UnplacedWords {
 
   /** How a unit stands: the first that applies, failed first. */
   private enum Standing {
-    FAILED("failed"),
-    USED("in use"),
-    CORDONED("cordoned"),
-    HELD("held for others"),
-    FREE("free");
+    FAILED("failed", "what has failed is in order again"),
+    USED("in use", "a slice ends"),
+    CORDONED("cordoned", "nodes are uncordoned"),
+    HELD("held for others", "a hold ends"),
+    FREE("free", "");
 
     private final String words;
+    private final String until; // it is free
 
-    Standing(String words) {
+    Standing(String words, String until) {
       this.words = words;
+      this.until = until;
     }
   }
 
+  private static final List<Standing> TAKEN =
+      List.of(Standing.USED, Standing.FAILED, Standing.CORDONED, Standing.HELD);
+
   private static final int CUBE_CHIPS = 64;
+  private static final Pattern POD = Pattern.compile("(?<!\\S)pod(s?)(?![^\\s,.;:])");
 
   private final Cluster cluster;
   private final Plan plan;
@@ -62,15 +69,24 @@ final class UnplacedWords {
     cluster.workloads().forEach(w -> requests.putIfAbsent(w.request().id(), w.request()));
   }
 
-  /** One or two sentences: what it needs and what there is, then the planner's own. */
+  /** One or two sentences: what it needs and what there is, then what that means. */
   String of(Unplaced unplaced) {
     SliceRequest request = requests.get(unplaced.request());
+    String meaning = operators(unplaced.sentence());
     if (request == null || unplaced.never() && unplaced.reason() != Reason.OVER_CAPACITY) {
-      return unplaced.sentence();
+      return meaning;
     }
-    Fleet fleet = fleet(unplaced.reason());
-    return best(request, fleet).map(tally -> tally.sentence(request.slices()) + " ").orElse("")
-        + unplaced.sentence();
+    Tally tally = best(request, fleet(unplaced.reason())).orElse(null);
+    if (tally == null) {
+      return meaning;
+    }
+    boolean counted = unplaced.reason() == Reason.NOT_ENOUGH_FREE && !unplaced.never();
+    return tally.sentence(request.slices()) + " " + (counted ? tally.advice() : meaning);
+  }
+
+  /** A sentence of the planner's, whose pods are not those that its readers think of. */
+  static String operators(String sentence) {
+    return POD.matcher(sentence).replaceAll("TPU pod$1");
   }
 
   /** As the plan leaves it, where what the plan does is the reason. */
@@ -90,10 +106,12 @@ final class UnplacedWords {
    * How the units of one pod stand, or of all pods that are one unit each.
    *
    * @param unit what is counted
-   * @param where in which pod
+   * @param where in which pod; empty for pods that are one unit each
    * @param needed units that each slice needs
    * @param counts how many of them are how
    * @param freeChips chips that are free there, in pieces of units too
+   * @param fitting slices for which units are free, there and in other pods; negative if that
+   *     depends on more
    */
   private record Tally(
       String unit,
@@ -101,10 +119,15 @@ final class UnplacedWords {
       Shape shape,
       long needed,
       Map<Standing, Integer> counts,
-      long freeChips) {
+      long freeChips,
+      long fitting) {
 
     int count(Standing standing) {
       return counts.getOrDefault(standing, 0);
+    }
+
+    int total() {
+      return counts.values().stream().mapToInt(Integer::intValue).sum();
     }
 
     long missing() {
@@ -115,27 +138,36 @@ final class UnplacedWords {
       Map<Standing, Integer> sum = new EnumMap<>(Standing.class);
       sum.putAll(counts);
       other.counts.forEach((standing, n) -> sum.merge(standing, n, Integer::sum));
-      return new Tally(unit, "in all", shape, needed, sum, freeChips + other.freeChips);
+      return new Tally(unit, where, shape, needed, sum, freeChips + other.freeChips, -1);
+    }
+
+    Tally fitting(long slices) {
+      return new Tally(unit, where, shape, needed, counts, freeChips, slices);
     }
 
     String sentence(int slices) {
-      int free = count(Standing.FREE);
       StringBuilder text = new StringBuilder("needs ");
-      if (slices > 1) {
-        text.append(slices).append(" slices of ");
+      int free = count(Standing.FREE);
+      long wanted = where.isEmpty() ? needed * slices : needed;
+      if (wanted < needed * slices) {
+        text.append(slices).append(" slices of ").append(shape).append(", each on ");
+        text.append(UnplacedWords.count(needed, unit)).append(needed > 1 ? " of one block" : "");
+        if (fitting >= 0) {
+          text.append(", and there is room for ").append(fitting);
+        }
+        text.append("; of ").append(UnplacedWords.count(total(), unit)).append(where);
+        text.append(", ").append(free);
+      } else if (wanted <= total()) {
+        text.append(wanted).append(" of ").append(UnplacedWords.count(total(), unit));
+        text.append(where).append(" for ").append(shape).append("; ").append(free);
+      } else {
+        text.append(UnplacedWords.count(wanted, unit)).append(needed > 1 ? " of one block" : "");
+        text.append(" for ").append(shape).append("; of ");
+        text.append(UnplacedWords.count(total(), unit)).append(where).append(", ").append(free);
       }
-      text.append(UnplacedWords.count(needed, unit))
-          .append(needed > 1 ? " in one block for " : " for ")
-          .append(shape)
-          .append("; ")
-          .append(free)
-          .append(" of ")
-          .append(counts.values().stream().mapToInt(Integer::intValue).sum())
-          .append(free == 1 ? " is free " : " are free ")
-          .append(where);
+      text.append(free == 1 ? " is free" : " are free");
       List<String> rest = new ArrayList<>();
-      for (Standing standing :
-          List.of(Standing.USED, Standing.FAILED, Standing.CORDONED, Standing.HELD)) {
+      for (Standing standing : TAKEN) {
         if (count(standing) > 0) {
           rest.add(count(standing) + " " + standing.words);
         }
@@ -150,6 +182,26 @@ final class UnplacedWords {
       }
       return text.append('.').toString();
     }
+
+    /** What it waits for: whatever is enough by itself, or else all of it. */
+    String advice() {
+      List<String> enough = new ArrayList<>();
+      List<String> all = new ArrayList<>();
+      for (Standing standing : TAKEN) {
+        if (count(standing) > 0) {
+          all.add(standing.until);
+          if (count(standing) >= missing()) {
+            enough.add(standing.until);
+          }
+        }
+      }
+      if (all.isEmpty()) {
+        return "It waits for more nodes.";
+      }
+      return "It waits until "
+          + (enough.isEmpty() ? String.join(", and ", all) : String.join(", or ", enough))
+          + ".";
+    }
   }
 
   static String count(long number, String noun) {
@@ -160,6 +212,7 @@ final class UnplacedWords {
   private Optional<Tally> best(SliceRequest request, Fleet fleet) {
     Tally best = null;
     Tally pools = null;
+    long fitting = 0;
     for (Pod pod : fleet.pods()) {
       Domain domain = cluster.domains().domain(pod.id()).orElse(null);
       if (domain == null || !matches(request, pod)) {
@@ -168,11 +221,20 @@ final class UnplacedWords {
       Tally tally = tally(request, pod, domain);
       if (tally != null && isOneSlice(domain)) {
         pools = pools == null ? tally : pools.plus(tally);
-      } else if (tally != null && (best == null || tally.missing() < best.missing())) {
-        best = tally;
+      } else if (tally != null) {
+        long here = tally.count(Standing.FREE) / tally.needed();
+        fitting =
+            switch (request.spread().kind()) {
+              case SAME_POD -> Math.max(fitting, here);
+              case DIFFERENT_PODS -> fitting + Math.min(1, here);
+              default -> fitting + here;
+            };
+        if (best == null || tally.missing() < best.missing()) {
+          best = tally;
+        }
       }
     }
-    return Optional.ofNullable(best == null ? pools : best);
+    return Optional.ofNullable(best == null ? pools : best.fitting(fitting));
   }
 
   private static boolean isOneSlice(Domain domain) {
@@ -209,15 +271,16 @@ final class UnplacedWords {
             switch (domain.kind()) {
               case POOL -> "node pool";
               case NODE -> "node";
-              case DYNAMIC, SUBSLICING -> cubes > 0 ? "cube" : shape + " partition";
+              case DYNAMIC, SUBSLICING -> cubes > 0 ? "cube" : "partition";
             };
         return new Tally(
             unit,
-            isOneSlice(domain) ? "in all" : "in " + domain.id(),
+            isOneSlice(domain) ? "" : " in " + domain.id(),
             shape,
             Math.max(1, cubes),
             counts(request, pod, units),
-            isOneSlice(domain) ? 0 : pod.freeChips());
+            isOneSlice(domain) ? 0 : pod.freeChips(),
+            -1);
       }
     }
     return null;

@@ -51,7 +51,7 @@ final class WorkloadPatches {
           case "Pod" -> pod(after, changes.get(0), running);
           default -> Requires.NOTHING;
         };
-    if (changes.stream().allMatch(change -> change.binding() == null) && isSuspendable(object)) {
+    if (changes.stream().anyMatch(change -> change.binding() == null) && isSuspendable(object)) {
       TemplateBinding.map(after, "spec").put("suspend", true);
     }
     Map<String, @Nullable Object> patch = MergePatch.between(before, after);
@@ -161,7 +161,7 @@ final class WorkloadPatches {
     } else if (gates.isEmpty()) {
       spec.remove("schedulingGates");
     }
-    if (binding == null || running || (gated && !binding.onlyAdds(spec))) {
+    if (binding == null || running || (gated && !binding.onlyAdds(pod))) {
       alter(pod, binding);
       spec.remove("nodeName"); // where it was
       return Requires.RECREATED;

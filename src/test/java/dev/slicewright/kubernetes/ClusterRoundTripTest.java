@@ -63,7 +63,7 @@ class ClusterRoundTripTest {
     return List.copyOf(all.values());
   }
 
-  private static Cluster check(CarriedOut objects, Cluster cluster, Plan plan) {
+  static Cluster check(CarriedOut objects, Cluster cluster, Plan plan) {
     ClusterPlan told = ClusterPlan.of(cluster, plan);
     Cluster after = objects.carryOut(told).read();
 

@@ -2,6 +2,14 @@ package dev.slicewright.kubernetes;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.slicewright.plan.Placement;
+import dev.slicewright.plan.Move;
+import dev.slicewright.plan.Eviction;
+import dev.slicewright.topology.Shape;
+import dev.slicewright.topology.Footprint;
+import dev.slicewright.topology.CubeId;
+import dev.slicewright.topology.Twist;
+import dev.slicewright.SliceId;
 import dev.slicewright.fleet.Fleet;
 import dev.slicewright.kubernetes.ClusterStep.Kind;
 import dev.slicewright.plan.Plan;
@@ -107,7 +115,7 @@ class ClusterStepsTest {
         new SliceManifest(
             "train-0-old",
             "tpu7x",
-            dev.slicewright.topology.Shape.parse("4x4x4"),
+            Shape.parse("4x4x4"),
             List.of("c0"),
             Map.of(
                 "slicewright.dev/request", job.request().id(), "slicewright.dev/slice-index", "0"),
@@ -157,6 +165,103 @@ class ClusterStepsTest {
             "CREATE_SLICE Slice",
             "RECREATE Pod",
             "BIND_PODS Pod");
+  }
+
+  // ---------------------------------------------------------------- parts of a JobSet
+
+  private static final String BLOCK = "block/blk-a";
+
+  private static Placement cube(Cluster cluster, String request, int cube) {
+    return new Placement(
+        new SliceId(request, 0),
+        BLOCK,
+        cluster.fleet().pod(BLOCK).orElseThrow().topology(),
+        Shape.parse("4x4x4"),
+        new Footprint.Cubes(
+            List.of(new CubeId(cube))),
+        Twist.NONE);
+  }
+
+  private static Move move(Cluster cluster, String request, int cube) {
+    return new Move(
+        cluster.fleet().runningOf(request).get(0), cube(cluster, request, cube));
+  }
+
+  @Test
+  void aJobSetOfWhichAPartIsEvictedRestsThoughTheOtherPartMoves() {
+    PlanCase given = block(4);
+    List<Workload> rl = PlanCase.jobSet("rl", "4x4x4", 1, "actor", "learner");
+    rl.forEach(given::workload);
+    String actor = rl.get(0).request().id();
+    String learner = rl.get(1).request().id();
+    given.running(rl.get(0).request(), 0, BLOCK, "4x4x4", 0);
+    given.running(rl.get(1).request(), 0, BLOCK, "4x4x4", 1);
+    Cluster cluster = given.build();
+    Plan plan =
+        Plan.builder(cluster.fleet().version(), MAY_DO_ALL)
+            .move(move(cluster, learner, 2))
+            .eviction(
+                new Eviction(actor, cluster.fleet().runningOf(actor)))
+            .build();
+    ClusterPlan told = ClusterPlan.of(cluster, plan);
+
+    assertThat(told(told.steps()))
+        .contains("PATCH JobSet", "CREATE_SLICE Slice")
+        .doesNotContain("RESUME JobSet");
+    assertThat(told.patches()).hasSize(1);
+    assertThat(PlanCase.at(WorkloadPatches.tree(told.manifests().get(1)), "spec", "suspend"))
+        .isEqualTo(true);
+    assertThat(told.patches().get(0).toJson()).contains(told.slices().get(0).name());
+    assertThat(told.steps().stream().filter(s -> s.kind() == Kind.PATCH).map(ClusterStep::patch))
+        .as("one patch, of both parts")
+        .containsExactly(told.patches().get(0));
+  }
+
+  @Test
+  void aJobSetThatRestsDoesNotStartBecauseOnePartOfItMoves() {
+    PlanCase given = block(4);
+    List<Workload> rl = PlanCase.jobSet("rl", "4x4x4", 1, "actor", "learner");
+    rl.forEach(given::workload);
+    given.running(rl.get(0).request(), 0, BLOCK, "4x4x4", 0);
+    Cluster cluster = given.build();
+    Plan plan =
+        Plan.builder(cluster.fleet().version(), MAY_DO_ALL)
+            .move(move(cluster, rl.get(0).request().id(), 2))
+            .build();
+
+    assertThat(told(ClusterPlan.of(cluster, plan).steps()))
+        .contains("PATCH JobSet")
+        .doesNotContain("RESUME JobSet");
+  }
+
+  @Test
+  void aJobSetThatIsMadeAnewAfterItWasSuspendedGoesOn() {
+    PlanCase given = block(6);
+    Workload ms = PlanCase.jobSet("ms", "4x4x4", 2, "w").get(0);
+    given.workload(ms);
+    given.running(ms.request(), 0, BLOCK, "4x4x4", 0);
+    given.running(ms.request(), 1, BLOCK, "4x4x4", 1);
+    Cluster cluster = given.build();
+    Plan plan =
+        Plan.builder(cluster.fleet().version(), MAY_DO_ALL)
+            .move(move(cluster, ms.request().id(), 2))
+            .build();
+
+    assertThat(told(ClusterPlan.of(cluster, plan).steps()))
+        .containsExactly(
+            "SUSPEND JobSet",
+            "DELETE_SLICE Slice",
+            "CREATE_SLICE Slice",
+            "RECREATE JobSet",
+            "RESUME JobSet");
+  }
+
+  @Test
+  void whatIsAskedForTwiceIsMadeOnce() {
+    ClusterPlan told = PlanCase.planned(block(4).workload(PlanCase.job("train", "4x4x8")).build());
+
+    assertThat(told.steps()).isNotEmpty().isSameAs(told.steps());
+    assertThat(told.patches()).isNotEmpty().isSameAs(told.patches());
   }
 
   /** Steps done in any order that {@code after} allows never have two Slices on one partition. */

@@ -63,9 +63,9 @@ import tools.jackson.databind.node.ObjectNode;
  *
  * <p>What it refuses, and where that is written: a Slice against the published rules ({@link
  * SliceRules}); a change of a Slice's spec (GKE's types); a change of the pod template of a Job
- * that is not suspended, and of more than its scheduling directives of one that is (KEP-2926); the
- * same of the replicated jobs of a JobSet, whose affinity is not among those directives (JobSet
- * API).
+ * that is not suspended, and of more than its scheduling directives of one that is (KEP-2926), or
+ * of any of it while its status says that it has started; the same of the replicated jobs of a
+ * JobSet, whose affinity is not among those directives (JobSet API).
  */
 final class FakeGke implements AutoCloseable {
 
@@ -88,6 +88,7 @@ final class FakeGke implements AutoCloseable {
   private static final Set<String> FAILED = Set.of("FAILED", "SliceCreationFailed");
   private static final Set<String> DONE = Set.of("Succeeded", "Failed");
   private static final int MANY_TICKS = 100;
+  private static final String START = "2026-12-01T09:00:00Z";
 
   /**
    * Kept out of the output of tests: the server's line for each request, and Netty's regrets about
@@ -208,6 +209,19 @@ final class FakeGke implements AutoCloseable {
    */
   void writeBetween(String path) {
     api.writeBetween.add(path);
+  }
+
+  /**
+   * Refuses to create objects, until they are accepted again.
+   *
+   * @param path the path of their collection at the API server
+   */
+  void refuse(String path) {
+    api.refused.add(path);
+  }
+
+  void accept(String path) {
+    api.refused.remove(path);
   }
 
   /** Every create, change and delete of Slices, Jobs, JobSets and the like, as method and path. */
@@ -484,6 +498,10 @@ final class FakeGke implements AutoCloseable {
     if (done || Boolean.TRUE.equals(spec.getSuspend())) {
       return;
     }
+    if (job.getStatus() == null || job.getStatus().getStartTime() == null) {
+      Job started = new JobBuilder(job).editOrNewStatus().withStartTime(START).endStatus().build();
+      client.batch().v1().jobs().resource(started).updateStatus();
+    }
     List<Pod> pods =
         podsOf(metadata.getNamespace(), "batch.kubernetes.io/job-name", metadata.getName());
     Set<String> have = new HashSet<>();
@@ -713,6 +731,7 @@ final class FakeGke implements AutoCloseable {
 
     final List<String> writes = new CopyOnWriteArrayList<>();
     final Set<String> writeBetween = ConcurrentHashMap.newKeySet();
+    final Set<String> refused = ConcurrentHashMap.newKeySet();
 
     ApiServer() {
       super(List.of(SLICE, JOB_SET, LEADER_WORKER_SET, WORKLOAD));
@@ -721,6 +740,9 @@ final class FakeGke implements AutoCloseable {
     @Override
     public MockResponse handleCreate(RecordedRequest request) {
       note(request.getMethod(), request.getPath());
+      if (refused.contains(request.getPath())) {
+        return refuse("refused by a webhook");
+      }
       String body = request.getUtf8Body();
       GenericKubernetesResource object =
           Serialization.unmarshal(body, GenericKubernetesResource.class);
@@ -828,6 +850,9 @@ final class FakeGke implements AutoCloseable {
       }
       if (!Boolean.TRUE.equals(before.get("spec", "suspend"))) {
         return Optional.of(path + " is immutable: " + before.getKind() + " is not suspended");
+      }
+      if (before.get("status", "startTime") != null) { // of a Job; before Kubernetes 1.36
+        return Optional.of(path + " is immutable: " + before.getKind() + " has started");
       }
       return withoutDirectives(was, affinity).equals(withoutDirectives(is, affinity))
           ? Optional.empty()

@@ -188,7 +188,7 @@ class LiveClusterTest {
     List<Event> events = events("train");
     assertThat(events).hasSize(1);
     assertThat(events.get(0).getType()).isEqualTo("Normal");
-    assertThat(events.get(0).getMessage()).contains("1 of 2 is free in block/blk-a");
+    assertThat(events.get(0).getMessage()).contains("needs 2 of 2 cubes in block/blk-a for 4x4x8; 1 is free");
   }
 
   @Test
@@ -379,6 +379,44 @@ class LiveClusterTest {
         .containsEntry(Tpu7xNodes.SLICE, gke.slices().get(0).getMetadata().getName());
     assertThat(patched.getSpec().getSuspend()).isFalse();
     assertThat(patches).as("patch, patch again, resume").isEqualTo(3);
+  }
+
+  @Test
+  void anEventThatIsRefusedStopsNothingAndIsSaidLater() {
+    String path = "/api/v1/namespaces/team-a/events";
+    gke.refuse(path);
+    cubes("blk-a", "c1");
+    gke.add(job("train", "4x4x4", 16));
+    gke.add(job("more", "4x4x8", 32));
+    settle(loop);
+    assertThat(gke.running("team-a")).hasSize(16);
+    assertThat(events("more")).isEmpty();
+    gke.accept(path);
+    settle(loop);
+    assertThat(events("more")).hasSize(1);
+  }
+
+  @Test
+  void aJobSetThatCannotBeMadeAnewYetDoesNotHoldUpOthers() {
+    String path = "/apis/jobset.x-k8s.io/v1alpha2/namespaces/team-a/jobsets";
+    cubes("blk-a", "c1", "c2", "c3");
+    gke.add(jobSet("ms", "4x4x4", 2, 16));
+    gke.refuse(path);
+    for (int i = 0; i < 10; i++) {
+      loop.resync();
+      loop.round();
+      gke.tick();
+    }
+    gke.add(job("train", "2x2x1", 1));
+    for (int i = 0; i < 10; i++) {
+      loop.resync();
+      loop.round();
+      gke.tick();
+    }
+    assertThat(gke.running("team-a")).containsOnlyKeys("train-0");
+    gke.accept(path);
+    settle(loop);
+    assertThat(gke.running("team-a")).hasSize(33);
   }
 
   @Test

@@ -51,7 +51,7 @@ class PlanPeersTest {
     assertThat(event.getReason()).isEqualTo("Fragmented");
     assertThat(event.getMessage())
         .startsWith(
-            "needs 2 cubes in one block for 4x4x8; 0 of 4 are free in block/blk-a (4 in use),"
+            "needs 2 of 4 cubes in block/blk-a for 4x4x8; 0 are free (4 in use),"
                 + " though 240 chips are free in pieces.");
   }
 
@@ -64,9 +64,43 @@ class PlanPeersTest {
     ClusterPlan plan = PlanCase.planned(given.workload(PlanCase.job("train", "8x8x16")).build());
 
     assertThat(only(plan).getMessage())
+        .isEqualTo(
+            "needs 16 of 16 cubes in block/blk-a for 8x8x16; 12 are free (2 in use, 2 failed). It"
+                + " waits until a slice ends, and what has failed is in order again.");
+  }
+
+  @Test
+  void slicesOfAMultisliceAreCountedOverAllBlocks() {
+    PlanCase given =
+        new PlanCase().domain(StubDomain.block("blk-a", 5)).domain(StubDomain.block("blk-b", 4));
+    PlanCase.jobSet("ms", "4x4x8", 4, "w").forEach(given::workload);
+    given.cordon("block/blk-b", 0);
+
+    assertThat(only(PlanCase.planned(given.build())).getMessage())
         .startsWith(
-            "needs 16 cubes in one block for 8x8x16; 12 of 16 are free in block/blk-a (2 in use, 2"
-                + " failed).");
+            "needs 4 slices of 4x4x8, each on 2 cubes of one block, and there is room for 3; of 5"
+                + " cubes in block/blk-a, 5 are free.");
+  }
+
+  @Test
+  void aSliceThatStaysBrokenNamesItsSliceAndTheNodesThatFailed() {
+    PlanCase given = block(2);
+    Workload job = PlanCase.job(PlanCase.request("Job", "train", "", "4x4x8").build(), false);
+    given.workload(job).running(job.request(), 0, "block/blk-a", "4x4x8", 0, 1);
+    given.fail("block/blk-a", 17);
+    Cluster cluster = given.build();
+    Plan plan =
+        SlicePlanner.create().repair(cluster.fleet(), PlanningRules.NONE, PlanCase.BUDGET);
+
+    Event event = only(ClusterPlan.of(cluster, plan));
+    assertThat(event.getReason()).startsWith("Broken");
+    assertThat(event.getMessage())
+        .startsWith(
+            "slice 0 on block/blk-a, Slice "
+                + PlanCase.oldName(job.request().id(), 0)
+                + " (2 partitions c0, c1), whose node ")
+        .contains(" failed, stays there. ")
+        .doesNotContain("uses failed parts");
   }
 
   @Test
@@ -79,8 +113,7 @@ class PlanPeersTest {
     PlanCase.jobSet("ms", "4x4", 2, "w").forEach(given::workload);
 
     assertThat(only(PlanCase.planned(given.build())).getMessage())
-        .startsWith(
-            "needs 2 slices of 1 node pool for 4x4; 1 of 3 is free in all (1 failed, 1 cordoned).");
+        .startsWith("needs 2 of 3 node pools for 4x4; 1 is free (1 failed, 1 cordoned).");
   }
 
   // https://github.com/kubernetes-sigs/kueue/issues/14570

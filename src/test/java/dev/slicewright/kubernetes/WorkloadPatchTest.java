@@ -331,6 +331,31 @@ class WorkloadPatchTest {
         .isEqualTo(Requires.RECREATED);
   }
 
+  // KEP-3838: of a gated pod selectors may be added, and none taken out.
+  @Test
+  void aGatedPodThatAnEarlierPlanBoundByAnotherLabelHasToBeMadeAnew() {
+    Workload pod =
+        with(
+            PlanCase.pod("p", "2x2x1", true),
+            tree(
+                "metadata",
+                tree(
+                    "annotations",
+                    tree("slicewright.dev/binding", "cloud.google.com/gke-nodepool")),
+                "spec",
+                tree("nodeSelector", tree("cloud.google.com/gke-nodepool", "gone"))));
+
+    WorkloadPatch patch = only(PlanCase.planned(block().workload(pod).build()));
+    assertThat(patch.requires()).isEqualTo(Requires.RECREATED);
+    assertThat(
+            at(
+                patch.applyTo(WorkloadPatches.tree(pod.source())),
+                "spec",
+                "nodeSelector",
+                "cloud.google.com/gke-nodepool"))
+        .isNull();
+  }
+
   @Test
   void bindingTakesOurGateOutOfAPodAndEvictionPutsItIn() {
     Workload pod =

@@ -13,6 +13,7 @@ import io.fabric8.kubernetes.client.dsl.base.PatchContext;
 import io.fabric8.kubernetes.client.dsl.base.PatchType;
 import io.fabric8.kubernetes.client.dsl.base.ResourceDefinitionContext;
 import io.fabric8.kubernetes.client.utils.Serialization;
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -84,7 +85,7 @@ final class ClusterWriter {
       case DELETE_SLICE -> delete(ref);
       case SUSPEND -> patch(ref, Map.of("spec", Map.of("suspend", true)));
       case RESUME -> patch(ref, Map.of("spec", Map.of("suspend", false)));
-      case PATCH -> patch(ref, step.patch().patch());
+      case PATCH -> unstart(ref) && patch(ref, step.patch().patch());
       case RECREATE -> recreate(step);
       case DELETE_PODS -> deletePods(ref);
       case BIND_PODS -> true; // pods select their slice: kube-scheduler binds them
@@ -95,10 +96,17 @@ final class ClusterWriter {
   /**
    * A new round begins. What earlier rounds have changed is left alone until it has been read: a
    * plan that does not know of it would do it again.
+   *
+   * @return what is still to be {@linkplain #createAgain created again}
    */
-  void begin() {
+  Set<ObjectRef> begin() {
     changed.clear();
-    Map.copyOf(toCreate).forEach(this::create); // whose names were not free yet
+    return Set.copyOf(toCreate.keySet());
+  }
+
+  /** Whether what was deleted to be made anew is there: its name may not have been free yet. */
+  boolean createAgain(ObjectRef ref) {
+    return create(ref, toCreate.get(ref));
   }
 
   /** Whether the object is there: made now, or found alike, made by another leader or before. */
@@ -161,6 +169,23 @@ final class ClusterWriter {
     return false;
   }
 
+  /**
+   * Before Kubernetes 1.36 the template of a Job that ran is fixed even while it is suspended,
+   * until somebody takes back that it has started.
+   */
+  private boolean unstart(ObjectRef ref) {
+    Optional<GenericKubernetesResource> started =
+        asPlanned(ref)
+            .filter(is -> is.getKind().equals("Job") && is.get("status", "startTime") != null);
+    if (started.isEmpty()) {
+      return true;
+    }
+    Map<String, ?> status = Map.of("status", Collections.singletonMap("startTime", null));
+    String body = withVersion(status, started.get().getMetadata().getResourceVersion());
+    PatchContext merge = PatchContext.of(PatchType.JSON_MERGE);
+    return unless(CONFLICT, () -> at(ref).subresource("status").patch(merge, body) != null);
+  }
+
   private Optional<GenericKubernetesResource> asPlanned(ObjectRef ref) {
     return Optional.ofNullable(at(ref).get())
         .filter(is -> version(is).equals(changed.getOrDefault(ref, planned.get(ref))));
@@ -177,7 +202,8 @@ final class ClusterWriter {
 
   /** For fields that are fixed once an object is there. */
   private boolean recreate(ClusterStep step) {
-    Optional<GenericKubernetesResource> is = asPlanned(step.object());
+    Optional<GenericKubernetesResource> is =
+        asPlanned(step.object()).filter(there -> !there.isMarkedForDeletion()); // by its owner
     if (is.isEmpty()) {
       return false;
     }
@@ -212,11 +238,13 @@ final class ClusterWriter {
   }
 
   /** An event is one object for the same thing said again; it is written when its words change. */
-  void say(Event event) {
+  boolean say(Event event) {
     String key = event.getMetadata().getNamespace() + "/" + event.getMetadata().getName();
-    if (!event.getMessage().equals(said.put(key, event.getMessage()))) {
+    if (!event.getMessage().equals(said.get(key))) {
       client.v1().events().resource(event).createOr(NonDeletingOperation::update);
+      said.put(key, event.getMessage());
     }
+    return true;
   }
 
   private Resource<GenericKubernetesResource> at(ObjectRef ref) {

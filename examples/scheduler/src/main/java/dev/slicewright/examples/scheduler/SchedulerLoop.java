@@ -13,6 +13,7 @@ import dev.slicewright.kubernetes.TpuLabels;
 import dev.slicewright.plan.Plan;
 import dev.slicewright.request.PlanningRules;
 import dev.slicewright.solve.SlicePlanner;
+import io.fabric8.kubernetes.api.model.Event;
 import io.fabric8.kubernetes.api.model.HasMetadata;
 import io.fabric8.kubernetes.api.model.KubernetesResourceList;
 import io.fabric8.kubernetes.client.KubernetesClient;
@@ -47,6 +48,8 @@ public final class SchedulerLoop {
   private static final SolveBudget BUDGET = SolveBudget.within(Duration.ofMillis(800));
   private static final Duration RESYNC = Duration.ofMinutes(5);
   private static final Duration IDLE = Duration.ofSeconds(10);
+  private static final Duration RETRY = Duration.ofSeconds(2);
+  private static final Duration MOMENT = Duration.ofMillis(200);
   private static final System.Logger LOG = System.getLogger(SchedulerLoop.class.getName());
 
   private final KubernetesClient client;
@@ -75,16 +78,26 @@ public final class SchedulerLoop {
           resync = clock.instant().plus(RESYNC);
         }
         round();
-        synchronized (news) {
-          if (news.isEmpty()) {
-            news.wait(IDLE.toMillis());
-          }
-        }
+        rest(IDLE);
       } catch (KubernetesClientException e) {
         LOG.log(Level.WARNING, "the next round tries again", e);
-      } catch (InterruptedException e) {
-        Thread.currentThread().interrupt();
+        resync = Instant.MIN;
+        rest(RETRY);
       }
+    }
+  }
+
+  /** Until something has changed, or so long; a moment at least, since changes come in swarms. */
+  private void rest(Duration most) {
+    try {
+      Thread.sleep(MOMENT.toMillis());
+      synchronized (news) {
+        if (news.isEmpty()) {
+          news.wait(most.toMillis());
+        }
+      }
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
     }
   }
 
@@ -177,8 +190,10 @@ public final class SchedulerLoop {
    */
   public List<String> round() {
     takeIn();
-    writer.begin();
     List<String> done = new ArrayList<>();
+    for (ObjectRef ref : writer.begin()) {
+      attempt("create again " + ref, () -> writer.createAgain(ref), done);
+    }
     release(done);
     ClusterPlan plan = ClusterPlan.of(cluster, plan());
     Set<Integer> finished = new HashSet<>();
@@ -187,7 +202,9 @@ public final class SchedulerLoop {
         finished.add(step.number());
       }
     }
-    plan.events(clock.instant()).forEach(writer::say);
+    for (Event event : plan.events(clock.instant())) {
+      attempt("say " + event.getMessage(), () -> writer.say(event), new ArrayList<>());
+    }
     done.forEach(line -> LOG.log(Level.INFO, line));
     return done;
   }

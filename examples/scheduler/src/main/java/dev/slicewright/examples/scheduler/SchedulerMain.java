@@ -28,7 +28,7 @@ public final class SchedulerMain {
       SchedulerLoop loop = new SchedulerLoop(client, InstantSource.system());
       LeaderCallbacks callbacks =
           new LeaderCallbacks(
-              () -> new Thread(loop::run, NAME).start(),
+              () -> start(loop),
               () -> System.exit(1), // started anew, it stands by
               leader -> LOG.log(Level.INFO, leader.equals(me) ? "leads" : "stands by"));
       client
@@ -45,5 +45,16 @@ public final class SchedulerMain {
           .build()
           .run();
     }
+  }
+
+  /** Who does not schedule must not lead: another does, once this process is gone. */
+  private static void start(SchedulerLoop loop) {
+    Thread thread = new Thread(loop::run, NAME);
+    thread.setUncaughtExceptionHandler(
+        (dead, why) -> {
+          LOG.log(Level.ERROR, "the scheduler has failed", why);
+          System.exit(1);
+        });
+    thread.start();
   }
 }
