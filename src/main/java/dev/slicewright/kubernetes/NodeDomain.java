@@ -141,7 +141,8 @@ final class NodeDomain implements Domain {
       this.layout = layout;
       this.hosts = new NodeFacts[layout.nodes().size()];
       for (int host = 0; host < hosts.length; host++) {
-        hosts[host] = nodes.get(layout.nodes().get(host));
+        String name = layout.nodes().get(host);
+        hosts[host] = name.isEmpty() ? null : nodes.get(name); // a node without a name is nowhere
       }
     }
 
