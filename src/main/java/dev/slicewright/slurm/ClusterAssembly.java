@@ -24,6 +24,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -98,31 +99,41 @@ final class ClusterAssembly {
     return HostList.of(names).sorted();
   }
 
-  /** The anchors of a size whose nodes are all idle, some nodes aside that are not any more. */
-  List<HostList> idleAnchors(int size, Set<String> taken) {
+  /** The anchors of a size whose nodes are all idle. */
+  List<HostList> idleAnchors(int size) {
     Set<HostList> found = new LinkedHashSet<>();
     for (TorusState state : states) {
       SlurmTorus torus = state.torus;
-      if (state.model().kind() == SlurmModel.UNUSABLE) {
-        continue;
-      }
-      boolean[] free = state.idle();
-      for (int cell = 0; cell < free.length; cell++) {
-        free[cell] &= !taken.contains(torus.nodes().get(cell));
-      }
-      for (TorusPlacement placement : placements(torus, size)) {
-        for (TorusBox box : AnchorFamily.anchors(torus, placement)) {
-          if (AnchorFamily.isIdle(box, torus.dims(), free)) {
-            List<String> names = new ArrayList<>();
-            for (int cell : box.cells(torus.dims())) {
-              names.add(torus.nodes().get(cell));
-            }
-            found.add(HostList.of(names).sorted());
-          }
-        }
-      }
+      idleBoxes(state, size, Set.of())
+          .forEach(
+              box -> {
+                List<String> names = new ArrayList<>();
+                for (int cell : box.cells(torus.dims())) {
+                  names.add(torus.nodes().get(cell));
+                }
+                found.add(HostList.of(names).sorted());
+              });
     }
     return List.copyOf(found);
+  }
+
+  /** Whether some anchor of a size is idle, some nodes aside that are not any more. */
+  boolean hasIdleAnchor(int size, Set<String> taken) {
+    return states.stream().anyMatch(s -> idleBoxes(s, size, taken).findAny().isPresent());
+  }
+
+  private static Stream<TorusBox> idleBoxes(TorusState state, int size, Set<String> taken) {
+    SlurmTorus torus = state.torus;
+    if (state.model().kind() == SlurmModel.UNUSABLE) {
+      return Stream.of();
+    }
+    boolean[] idle = state.idle();
+    CellCounts free =
+        new CellCounts(
+            torus.dims(), cell -> idle[cell] && !taken.contains(torus.nodes().get(cell)));
+    return placements(torus, size).stream()
+        .flatMap(placement -> AnchorFamily.anchors(torus, placement).stream())
+        .filter(free::all);
   }
 
   /** The placements of a size; where none are listed, every box. */

@@ -13,8 +13,10 @@ import dev.slicewright.topology.Shape;
 import dev.slicewright.topology.TpuTopology;
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
@@ -48,6 +50,7 @@ public final class SlurmCluster {
   private final @Nullable List<SlurmNode> nodes;
   private final List<Problem> nodeProblems;
   private final List<SlurmJob> jobs;
+  private final Map<String, SlurmJob> jobOf = new HashMap<>();
   private final List<Problem> jobProblems;
   private final ClusterAssembly assembly;
 
@@ -69,6 +72,7 @@ public final class SlurmCluster {
     this.nodes = nodes;
     this.nodeProblems = nodeProblems;
     this.jobs = jobs;
+    jobs.forEach(job -> jobOf.put(job.id(), job));
     this.jobProblems = jobProblems;
     this.assembly = ClusterAssembly.of(topology, this.toruses, settings, nodes, jobs);
     if (!settings.lenient()) {
@@ -293,7 +297,7 @@ public final class SlurmCluster {
    * @return the job, or empty if it was not given
    */
   public Optional<SlurmJob> job(String id) {
-    return jobs.stream().filter(job -> job.id().equals(id)).findFirst();
+    return Optional.ofNullable(jobOf.get(id));
   }
 
   /**
@@ -352,10 +356,10 @@ public final class SlurmCluster {
    *
    * @param size nodes, 1 or more
    * @return the nodes of each, in canonical order; the anchors in the order of the plugin.
-   *     O(anchors · size)
+   *     O(nodes + anchors), and what is returned
    */
   public List<HostList> idleAnchors(int size) {
-    return assembly.idleAnchors(size, Set.of());
+    return assembly.idleAnchors(size);
   }
 
   /**
@@ -396,17 +400,15 @@ public final class SlurmCluster {
     int size = placed.segments().get(0).nodes().size();
     int count = 0;
     for (SlurmTorus torus : toruses) {
-      boolean[] own = new boolean[torus.nodes().size()];
-      for (int cell = 0; cell < own.length; cell++) {
-        own[cell] = nodes.contains(torus.nodes().get(cell));
-      }
+      CellCounts own =
+          new CellCounts(torus.dims(), cell -> nodes.contains(torus.nodes().get(cell)));
       Set<TorusBox> distinct = new HashSet<>();
       for (TorusPlacement placement : torus.placements()) {
         if (placement.size() == size) {
           distinct.addAll(AnchorFamily.anchors(torus, placement));
         }
       }
-      distinct.removeIf(box -> !AnchorFamily.isIdle(box, torus.dims(), own));
+      distinct.removeIf(box -> !own.all(box));
       count += distinct.size();
     }
     return count;

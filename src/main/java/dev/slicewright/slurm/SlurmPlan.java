@@ -15,6 +15,7 @@ import dev.slicewright.plan.Wave;
 import dev.slicewright.topology.Footprint;
 import dev.slicewright.topology.Shape;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
@@ -193,10 +194,11 @@ public final class SlurmPlan {
         .now
         .values()
         .forEach(segments -> segments.values().forEach(s -> taken.addAll(s.nodes())));
+    IdleRoom room = new IdleRoom(cluster, taken);
     return new SlurmPlan(
         placements,
         script.actions,
-        plan.unplaced().stream().map(u -> waiting(cluster, u, taken)).toList(),
+        plan.unplaced().stream().map(u -> waiting(cluster, u, room)).toList(),
         check(cluster, script.now),
         notes(cluster, placements));
   }
@@ -260,25 +262,23 @@ public final class SlurmPlan {
     return problems.list();
   }
 
-  private static Waiting waiting(SlurmCluster cluster, Unplaced unplaced, Set<String> taken) {
+  private static Waiting waiting(SlurmCluster cluster, Unplaced unplaced, IdleRoom room) {
     String job = unplaced.request();
     Optional<SlurmJob> known = cluster.job(job);
     String sentence = unplaced.sentence().replaceAll("\\bchip(s?)\\b", "node$1");
     if (known.isPresent() && !unplaced.never()) {
-      List<String> idle = new ArrayList<>(cluster.idleNodes().names());
-      idle.removeAll(taken);
       int nodes = known.get().nodeCount();
       int size = known.get().segment() > 0 ? Math.min(known.get().segment(), nodes) : nodes;
-      if (idle.size() >= nodes && cluster.assembly().idleAnchors(size, taken).isEmpty()) {
+      if (room.nodes.size() >= nodes && !room.hasAnchor(size)) {
         sentence =
             "needs "
                 + (size == nodes ? "" : nodes / size + " times ")
                 + "a placement of "
                 + size
                 + " nodes that is wholly idle; "
-                + idle.size()
+                + room.nodes.size()
                 + " nodes stay idle ("
-                + HostList.of(idle)
+                + room.text
                 + "), but no placement lies in them. "
                 + sentence;
       }
@@ -347,6 +347,28 @@ public final class SlurmPlan {
   @Override
   public String toString() {
     return placements.size() + " placed, " + actions.size() + " actions, " + waiting;
+  }
+
+  /** What is idle once the plan is carried out. Confined to one thread at a time. */
+  private static final class IdleRoom {
+    private final SlurmCluster cluster;
+    private final Set<String> taken;
+    private final HostList nodes;
+    private final String text;
+    private final Map<Integer, Boolean> anchors = new HashMap<>(); // by size, those asked for
+
+    IdleRoom(SlurmCluster cluster, Set<String> taken) {
+      this.cluster = cluster;
+      this.taken = taken;
+      this.nodes =
+          HostList.of(
+              cluster.idleNodes().names().stream().filter(n -> !taken.contains(n)).toList());
+      this.text = nodes.toString();
+    }
+
+    boolean hasAnchor(int size) {
+      return anchors.computeIfAbsent(size, s -> cluster.assembly().hasIdleAnchor(s, taken));
+    }
   }
 
   /** Turns steps of slices into actions on whole jobs. Confined to one thread at a time. */
