@@ -85,7 +85,7 @@ public final class SlurmCluster {
 
   /**
    * A cluster of toruses that were built in Java, with every node free and no jobs; strict, as one
-   * of {@link SlurmTopologyReader#strict()}. Needs no other library.
+   * of {@link SlurmTopologyReader#create()}. Needs no other library.
    *
    * @param topology the name of the topology
    * @param toruses one or more, of different names and nodes
@@ -326,7 +326,8 @@ public final class SlurmCluster {
 
   /**
    * Rules under which running jobs that Slurm may not requeue are pinned, whatever the rules say of
-   * other jobs: one that is cancelled must be submitted anew by its user.
+   * other jobs: those submitted with {@code --no-requeue}, which would be cancelled and must be
+   * submitted anew, and components of heterogeneous jobs, which Slurm requeues only all together.
    *
    * @param rules the rules
    * @return the rules with a permission for each such job
@@ -334,7 +335,8 @@ public final class SlurmCluster {
   public PlanningRules pinned(PlanningRules rules) {
     PlanningRules.Builder builder = rules.toBuilder();
     for (SlurmJob job : jobs) {
-      if (!job.mayRequeue() && !assembly.fleet().runningOf(job.id()).isEmpty()) {
+      if ((!job.mayRequeue() || job.isComponent())
+          && !assembly.fleet().runningOf(job.id()).isEmpty()) {
         builder.permit(job.id(), Permission.PINNED);
       }
     }

@@ -123,7 +123,7 @@ public final class SlurmPlan {
    * @param job to which job
    * @param nodes the nodes that it gives back, or starts on, in canonical order
    * @param sentence what and why, for people
-   * @param commands how, as shell commands; empty where a job must be submitted anew
+   * @param commands how, as commands of a POSIX shell; empty where a job must be submitted anew
    */
   public record Action(
       int number, Kind kind, String job, HostList nodes, String sentence, List<String> commands) {
@@ -136,7 +136,7 @@ public final class SlurmPlan {
       CANCEL,
       /** The job is pinned to its nodes, and may start. */
       START,
-      /** A job that was requeued and got no place may compete again. */
+      /** A job that was requeued and got no place may compete again, for any nodes. */
       RELEASE
     }
 
@@ -378,6 +378,7 @@ public final class SlurmPlan {
     private final Map<String, Map<Integer, Segment>> now = new TreeMap<>();
     private final Set<String> running = new HashSet<>();
     private final Set<String> held = new HashSet<>();
+    private final Set<String> ended = new HashSet<>();
     private final Set<String> evicted = new LinkedHashSet<>();
     private final List<Action> actions = new ArrayList<>();
 
@@ -445,7 +446,7 @@ public final class SlurmPlan {
             job,
             nodes,
             "job " + job + " " + why + ": requeue and hold it, it gives back " + nodes,
-            List.of("scontrol requeuehold " + job));
+            List.of("scontrol requeuehold " + quoted(job)));
       } else {
         add(
             Action.Kind.CANCEL,
@@ -457,20 +458,20 @@ public final class SlurmPlan {
                 + why
                 + " and may not be requeued: cancel it, it gives back "
                 + nodes,
-            List.of("scancel " + job));
+            List.of("scancel " + quoted(job)));
+        ended.add(job);
       }
     }
 
     private void start(String job) {
       HostList nodes = nodes(job);
-      boolean cancelled =
-          actions.stream().anyMatch(a -> a.job().equals(job) && a.kind() == Action.Kind.CANCEL);
+      boolean cancelled = ended.contains(job);
       running.add(job);
       List<String> commands = new ArrayList<>();
       if (!cancelled) {
-        commands.add("scontrol update jobid=" + job + " reqnodelist=" + nodes);
+        commands.add(update(job, nodes.toString()));
         if (held.remove(job)) {
-          commands.add("scontrol release " + job);
+          commands.add("scontrol release " + quoted(job));
         }
       }
       add(
@@ -478,7 +479,7 @@ public final class SlurmPlan {
           job,
           nodes,
           cancelled
-              ? "job " + job + " was cancelled: submit it again with --nodelist=" + nodes
+              ? "job " + job + " was cancelled: submit it again with --nodelist=" + quoted(nodes.toString())
               : "job " + job + " starts on " + nodes,
           commands);
     }
@@ -490,10 +491,24 @@ public final class SlurmPlan {
               Action.Kind.RELEASE,
               job,
               HostList.of(List.of()),
-              "job " + job + " waits for room: release it once the jobs above have started",
-              List.of("scontrol release " + job));
+              "job "
+                  + job
+                  + " waits for room: release it, for any nodes, once the jobs above have started",
+              List.of(update(job, ""), "scontrol release " + quoted(job)));
         }
       }
+    }
+
+    /** An empty list clears what an earlier plan pinned the job to (scontrol(1)). */
+    private static String update(String job, String nodes) {
+      return "scontrol update jobid=" + quoted(job) + " reqnodelist=" + quoted(nodes);
+    }
+
+    /** A word for a shell; brackets are a pattern to it, and names may hold worse. */
+    private static String quoted(String word) {
+      return word.matches("[A-Za-z0-9_+.,:-]*")
+          ? word
+          : "'" + word.replace("'", "'\\''") + "'";
     }
 
     private HostList nodes(String job) {
