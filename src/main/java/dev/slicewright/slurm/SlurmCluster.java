@@ -152,7 +152,7 @@ public final class SlurmCluster {
    */
   public SlurmCluster withNodes(String text) {
     Problems problems = new Problems();
-    List<SlurmNode> read = SlurmNode.parse(Objects.requireNonNull(text, "text"), problems);
+    List<SlurmNode> read = SlurmNode.parse(TextTree.withoutMark(text), problems);
     return with(read, problems.list());
   }
 
@@ -196,7 +196,7 @@ public final class SlurmCluster {
    */
   public SlurmCluster withJobs(String text) {
     Problems problems = new Problems();
-    List<SlurmJob> read = SlurmJob.parse(Objects.requireNonNull(text, "text"), problems);
+    List<SlurmJob> read = SlurmJob.parse(TextTree.withoutMark(text), problems);
     return withJobs(read, problems);
   }
 

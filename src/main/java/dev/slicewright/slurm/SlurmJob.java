@@ -308,7 +308,7 @@ public final class SlurmJob {
     Budget budget = new Budget();
     if (text.stripLeading().startsWith("{")) {
       Fields root = Fields.of(TextTree.json(text, "jobs", FIELDS), "", problems);
-      List<?> listed = root == null ? List.of() : root.list("jobs");
+      List<?> listed = root == null ? List.of() : root.required("jobs");
       for (int i = 0; i < listed.size(); i++) {
         Fields fields = Fields.of(listed.get(i), "jobs[" + i + "]", problems);
         if (fields != null) {
@@ -435,7 +435,8 @@ public final class SlurmJob {
     String path = raw.id.isEmpty() ? where : "Job/" + raw.id;
     Problems own = new Problems();
     Phase phase = phase(raw, path, own);
-    if (phase == Phase.ENDED && own.isEmpty()) {
+    boolean gaveAllBack = phase == Phase.COMPLETING && raw.nodeList.isEmpty();
+    if ((phase == Phase.ENDED || gaveAllBack) && own.isEmpty()) {
       return;
     }
     HostList nodes = budget.nodes(raw.nodeList, path + ".nodes", own);

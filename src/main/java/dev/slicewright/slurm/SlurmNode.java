@@ -198,7 +198,7 @@ public record SlurmNode(String name, String state, Use use) {
     List<SlurmNode> nodes = new ArrayList<>();
     if (text.stripLeading().startsWith("{")) {
       Fields root = Fields.of(TextTree.json(text, "nodes", FIELDS), "", problems);
-      List<?> listed = root == null ? List.of() : root.list("nodes");
+      List<?> listed = root == null ? List.of() : root.required("nodes");
       for (int i = 0; i < listed.size(); i++) {
         Fields fields = Fields.of(listed.get(i), "nodes[" + i + "]", problems);
         if (fields != null) {
@@ -226,8 +226,16 @@ public record SlurmNode(String name, String state, Use use) {
       }
       try {
         // One budget for all lines, so that many short ones cannot stand for more than one may.
-        int left = HostList.DEFAULT_LIMIT - nodes.size();
-        for (String name : HostList.parse(columns[0], left).names()) {
+        if (nodes.size() + HostList.count(columns[0]) > HostList.DEFAULT_LIMIT) {
+          problems.add(
+              path,
+              "expected at most "
+                  + HostList.DEFAULT_LIMIT
+                  + " nodes in all lines together; the lines from here on were not read: print"
+                  + " the nodes of the toruses alone");
+          return nodes;
+        }
+        for (String name : HostList.parse(columns[0]).names()) {
           add(nodes, name, columns[1], path, problems);
         }
       } catch (InvalidInputException e) {
