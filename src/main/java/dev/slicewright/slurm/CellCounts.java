@@ -31,7 +31,8 @@ final class CellCounts {
         int row = 0;
         for (int x = 1; x <= nx; x++) {
           row += counts.test(cell++) ? 1 : 0;
-          sums[at(x, y, z)] = row + below(x, y - 1, z) + below(x, y, z - 1) - below(x, y - 1, z - 1);
+          sums[at(x, y, z)] =
+              row + below(x, y - 1, z) + below(x, y, z - 1) - below(x, y - 1, z - 1);
         }
       }
     }

@@ -357,8 +357,8 @@ public final class SlurmCluster {
    * nodes are all idle. Many idle nodes do not mean that there is one. They may overlap.
    *
    * @param size nodes, 1 or more
-   * @return the nodes of each, in canonical order; the anchors in the order of the plugin.
-   *     O(nodes + anchors), and what is returned
+   * @return the nodes of each, in canonical order; the anchors in the order of the plugin. O(nodes
+   *     + anchors), and what is returned
    */
   public List<HostList> idleAnchors(int size) {
     return assembly.idleAnchors(size);

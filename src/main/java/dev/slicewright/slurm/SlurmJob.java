@@ -373,7 +373,21 @@ public final class SlurmJob {
 
   private static Raw line(String[] c) {
     return new Raw(
-        c[0], List.of(c[1]), c[2], c[3], c[9], "", c[4], c[5], c[6], c[7], c[8], "", true, "", false);
+        c[0],
+        List.of(c[1]),
+        c[2],
+        c[3],
+        c[9],
+        "",
+        c[4],
+        c[5],
+        c[6],
+        c[7],
+        c[8],
+        "",
+        true,
+        "",
+        false);
   }
 
   private static Raw json(Fields f) {

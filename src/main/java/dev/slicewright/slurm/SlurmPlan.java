@@ -479,7 +479,10 @@ public final class SlurmPlan {
           job,
           nodes,
           cancelled
-              ? "job " + job + " was cancelled: submit it again with --nodelist=" + quoted(nodes.toString())
+              ? "job "
+                  + job
+                  + " was cancelled: submit it again with --nodelist="
+                  + quoted(nodes.toString())
               : "job " + job + " starts on " + nodes,
           commands);
     }
@@ -506,9 +509,7 @@ public final class SlurmPlan {
 
     /** A word for a shell; brackets are a pattern to it, and names may hold worse. */
     private static String quoted(String word) {
-      return word.matches("[A-Za-z0-9_+.,:-]*")
-          ? word
-          : "'" + word.replace("'", "'\\''") + "'";
+      return word.matches("[A-Za-z0-9_+.,:-]*") ? word : "'" + word.replace("'", "'\\''") + "'";
     }
 
     private HostList nodes(String job) {

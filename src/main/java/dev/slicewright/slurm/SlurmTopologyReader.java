@@ -34,8 +34,8 @@ import org.jspecify.annotations.Nullable;
  * wrong. A torus without nodes, to which nodes are added while Slurm runs, is left out.
  *
  * <p>YAML aliases, equal keys, more than 32 levels and more than 64 MiB of text are refused, as are
- * toruses of more than 2^22 cells, and placements of more than 2^24 anchors, in all. Needs
- * {@code jackson-dataformat-yaml}.
+ * toruses of more than 2^22 cells, and placements of more than 2^24 anchors, in all. Needs {@code
+ * jackson-dataformat-yaml}.
  */
 public final class SlurmTopologyReader {
 

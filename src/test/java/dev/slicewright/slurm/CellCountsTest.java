@@ -28,7 +28,9 @@ class CellCountsTest {
         TorusBox box =
             TorusBox.of(
                 new Chip(
-                    random.nextInt(torus.x()), random.nextInt(torus.y()), random.nextInt(torus.z())),
+                    random.nextInt(torus.x()),
+                    random.nextInt(torus.y()),
+                    random.nextInt(torus.z())),
                 extents,
                 torus);
         int expected = 0;

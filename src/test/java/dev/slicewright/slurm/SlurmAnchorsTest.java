@@ -165,7 +165,12 @@ class SlurmAnchorsTest {
     List<SlurmJob> jobs = List.of(SlurmJob.builder("7", 16).build());
 
     SlurmCluster any =
-        SlurmTopologyReader.builder().anyAnchor(true).build().read(yaml).withNodes(nodes).withJobs(jobs);
+        SlurmTopologyReader.builder()
+            .anyAnchor(true)
+            .build()
+            .read(yaml)
+            .withNodes(nodes)
+            .withJobs(jobs);
     SlurmPlan loose = SlurmPlan.of(any, planner.plan(any.fleet(), any.requests(), BUDGET));
     SlurmCluster some = exact.withNodes(nodes).withJobs(jobs);
     SlurmPlan strict = SlurmPlan.of(some, planner.plan(some.fleet(), some.requests(), BUDGET));

@@ -40,7 +40,10 @@ class SlurmClusterTest {
   }
 
   private static SlurmCluster lenient() {
-    return SlurmTopologyReader.builder().lenient(true).build().read(SlurmTopologyFixturesTest.read("one-torus.yaml"));
+    return SlurmTopologyReader.builder()
+        .lenient(true)
+        .build()
+        .read(SlurmTopologyFixturesTest.read("one-torus.yaml"));
   }
 
   private static String all(String state) {

@@ -104,7 +104,10 @@ class SlurmFuzzTest {
             + " \"time_limit\": {\"set\": true, \"infinite\": false, \"number\": 10}},"
             + " {\"job_id\": 23, \"job_state\": [\"PENDING\"], \"node_count\": 8}]}";
     SlurmCluster cluster =
-        SlurmTopologyReader.builder().lenient(true).build().read(SlurmTopologyFixturesTest.read("one-torus.yaml"));
+        SlurmTopologyReader.builder()
+            .lenient(true)
+            .build()
+            .read(SlurmTopologyFixturesTest.read("one-torus.yaml"));
     assertTimeoutPreemptively(
         Duration.ofMinutes(10),
         () -> {
@@ -169,7 +172,8 @@ class SlurmFuzzTest {
       assertTimeoutPreemptively(
           Duration.ofMinutes(2),
           () ->
-              assertThatThrownBy(() -> SlurmTopologyReader.builder().lenient(true).build().read(text))
+              assertThatThrownBy(
+                      () -> SlurmTopologyReader.builder().lenient(true).build().read(text))
                   .isInstanceOf(InvalidInputException.class));
     }
   }

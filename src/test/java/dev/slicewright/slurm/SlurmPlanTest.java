@@ -68,7 +68,8 @@ class SlurmPlanTest {
             a -> {
               assertThat(a.kind()).isEqualTo(Kind.START);
               assertThat(a.commands())
-                  .containsExactly("scontrol update jobid=9 reqnodelist='" + placed.nodeList() + "'");
+                  .containsExactly(
+                      "scontrol update jobid=9 reqnodelist='" + placed.nodeList() + "'");
             });
   }
 

@@ -54,8 +54,7 @@ class SlurmQueueTest {
 
   private static SlurmPlan plan(SlurmCluster cluster, PlanningRules rules) {
     return SlurmPlan.of(
-        cluster,
-        SlicePlanner.create().plan(cluster.fleet(), cluster.requests(), rules, BUDGET));
+        cluster, SlicePlanner.create().plan(cluster.fleet(), cluster.requests(), rules, BUDGET));
   }
 
   private static String json(String... jobs) {
@@ -155,18 +154,20 @@ class SlurmQueueTest {
             + CUBE
             + "\"}";
     SlurmCluster cluster =
-        two().withJobs(json(pinned, "{\"job_id\": 2, \"job_state\": \"PENDING\", \"node_count\": 64}"));
+        two()
+            .withJobs(
+                json(pinned, "{\"job_id\": 2, \"job_state\": \"PENDING\", \"node_count\": 64}"));
 
     assertThat(cluster.job("1").orElseThrow().requiredNodes()).isEqualTo(HostList.parse(CUBE));
-    assertThat(cluster.idleNodes().names()).doesNotContainAnyElementsOf(HostList.parse(CUBE).names());
+    assertThat(cluster.idleNodes().names())
+        .doesNotContainAnyElementsOf(HostList.parse(CUBE).names());
     assertThat(cluster.leftOut()).singleElement().asString().contains("are cordoned for it");
     assertThat(plan(cluster, PlanningRules.NONE).placements()).isEmpty(); // 2 needs all of torus a
   }
 
   @Test
   void aPinToNodesOfAnotherJobKeepsNothing() {
-    String runs =
-        "{\"job_id\": 3, \"job_state\": [\"RUNNING\"], \"nodes\": \"" + CUBE + "\"}";
+    String runs = "{\"job_id\": 3, \"job_state\": [\"RUNNING\"], \"nodes\": \"" + CUBE + "\"}";
     String pinned =
         "{\"job_id\": 1, \"job_state\": [\"PENDING\"], \"node_count\": 8, \"required_nodes\": [\""
             + CUBE
@@ -251,7 +252,10 @@ class SlurmQueueTest {
         SlurmTopologyReader.create()
             .read(mark + TWO.replace("\n", "\r\n"))
             .withNodes(mark + "a[01-64] idle\r\nb[01-64]\tdrained\r\n")
-            .withJobs(mark + json("{\"job_id\": \"7\", \"job_state\": \"PENDING\", \"node_count\": \"8\"}"));
+            .withJobs(
+                mark
+                    + json(
+                        "{\"job_id\": \"7\", \"job_state\": \"PENDING\", \"node_count\": \"8\"}"));
 
     assertThat(cluster.idleNodes()).isEqualTo(HostList.parse("a[01-64]"));
     assertThat(cluster.requests()).hasSize(1);
@@ -276,7 +280,8 @@ class SlurmQueueTest {
   @Test
   void manyShortLinesDoNotStandForMoreNamesThanMayBe() {
     SlurmCluster nodes = lenient().withNodes("x[0-999999] idle\n".repeat(5_000));
-    SlurmCluster jobs = lenient().withJobs("1|RUNNING|None|8|50|a|b|p|1:00|x[0-999999]\n".repeat(5_000));
+    SlurmCluster jobs =
+        lenient().withJobs("1|RUNNING|None|8|50|a|b|p|1:00|x[0-999999]\n".repeat(5_000));
 
     assertThat(nodes.problems().get(0).path()).isEqualTo("nodes.line 2");
     assertThat(nodes.problems().get(0).message()).contains("in all lines together");
@@ -389,9 +394,10 @@ class SlurmQueueTest {
 
       SlurmPlan plan = plan(cluster, PlanningRules.NONE);
 
-      assertThat(plan.placements().isEmpty()).as("%s%n%s", c.yaml(), jobs).isEqualTo(free.isEmpty());
-      plan.placements()
-          .forEach(p -> assertThat(free).as(c.yaml()).contains(Set.copyOf(p.nodes())));
+      assertThat(plan.placements().isEmpty())
+          .as("%s%n%s", c.yaml(), jobs)
+          .isEqualTo(free.isEmpty());
+      plan.placements().forEach(p -> assertThat(free).as(c.yaml()).contains(Set.copyOf(p.nodes())));
       placed += plan.placements().size();
       waits += plan.waiting().size();
       beside += taken.isEmpty() ? 0 : 1;
