@@ -397,7 +397,7 @@ public final class SlurmTopologyReader {
       for (int i = 0; i < listed.size(); i++) {
         Fields entry = Fields.of(listed.get(i), path + ".placements[" + i + "]", problems);
         TorusPlacement placement = entry == null ? null : placement(entry, torus);
-        if (placement == null) {
+        if (entry == null || placement == null) {
           continue;
         }
         anchors += placement.anchorCount(torus);
