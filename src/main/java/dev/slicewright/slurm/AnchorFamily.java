@@ -6,7 +6,6 @@ import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
 import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
@@ -31,20 +30,11 @@ final class AnchorFamily {
   }
 
   /**
-   * The anchors with a node in every cell if they nest, each set of nodes once. O(cells · sizes)
+   * The anchors with a node in every cell if they nest, each set of nodes once.
    *
    * @return the family, or null if two anchors cross
    */
   static @Nullable AnchorFamily all(SlurmTorus torus) {
-    long anchors = 0;
-    Set<TorusPlacement> distinct = Set.copyOf(torus.placements());
-    for (TorusPlacement placement : distinct) {
-      anchors += placement.anchorCount(torus.dims());
-    }
-    // As sets, at most two per cell nest; the same box may be an anchor of several placements.
-    if (anchors > 2L * distinct.size() * torus.nodes().size()) {
-      return null;
-    }
     AnchorFamily family = new AnchorFamily(torus);
     for (TorusPlacement placement : torus.placements()) {
       for (TorusBox box : anchors(torus, placement)) {
@@ -58,7 +48,7 @@ final class AnchorFamily {
 
   /**
    * Some of the anchors: boxes in use first, then idle ones of the sizes wanted, then larger before
-   * smaller and idle before others; of two that cross, the first. O(anchors · nodes · sizes)
+   * smaller and idle before others; of two that cross, the first.
    *
    * @param used boxes that must be in it, apart from one another
    * @param wanted sizes of placements, most wanted first
@@ -67,27 +57,28 @@ final class AnchorFamily {
   static AnchorFamily some(
       SlurmTorus torus, List<TorusBox> used, List<Long> wanted, boolean[] idle) {
     AnchorFamily family = new AnchorFamily(torus);
+    CellCounts idleCells = new CellCounts(torus.dims(), cell -> idle[cell]);
     used.forEach(family::add);
     for (long size : wanted) {
-      family.addSize(size, idle, true);
+      family.addSize(size, idleCells, true);
     }
     TreeSet<Long> sizes = new TreeSet<>();
     torus.placements().forEach(p -> sizes.add(p.size()));
     for (long size : sizes.descendingSet()) {
-      family.addSize(size, idle, true);
-      family.addSize(size, idle, false);
+      family.addSize(size, idleCells, true);
+      family.addSize(size, idleCells, false);
     }
     return family;
   }
 
-  private void addSize(long size, boolean[] idle, boolean onlyIdle) {
+  private void addSize(long size, CellCounts idle, boolean onlyIdle) {
     for (TorusPlacement placement : torus.placements()) {
       if (placement.size() == size) {
         for (TorusBox box : anchors(torus, placement)) {
           if (work > MAX_WORK) {
             return;
           }
-          if (torus.isMapped(box) && (!onlyIdle || isIdle(box, torus.dims(), idle))) {
+          if (torus.isMapped(box) && (!onlyIdle || idle.all(box))) {
             add(box);
           }
         }
@@ -101,15 +92,6 @@ final class AnchorFamily {
     return placement.anchors(dims).stream()
         .map(origin -> TorusBox.of(origin, placement.dims(), dims))
         .toList();
-  }
-
-  static boolean isIdle(TorusBox box, Shape torus, boolean[] idle) {
-    for (int cell : box.cells(torus)) {
-      if (!idle[cell]) {
-        return false;
-      }
-    }
-    return true;
   }
 
   /** Adds a box unless it crosses one that is there; true if it is in the family then. */

@@ -14,6 +14,7 @@ import dev.slicewright.topology.Footprint;
 import dev.slicewright.topology.Shape;
 import java.time.Instant;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.Iterator;
@@ -24,6 +25,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -98,31 +100,41 @@ final class ClusterAssembly {
     return HostList.of(names).sorted();
   }
 
-  /** The anchors of a size whose nodes are all idle, some nodes aside that are not any more. */
-  List<HostList> idleAnchors(int size, Set<String> taken) {
+  /** The anchors of a size whose nodes are all idle. */
+  List<HostList> idleAnchors(int size) {
     Set<HostList> found = new LinkedHashSet<>();
     for (TorusState state : states) {
       SlurmTorus torus = state.torus;
-      if (state.model().kind() == SlurmModel.UNUSABLE) {
-        continue;
-      }
-      boolean[] free = state.idle();
-      for (int cell = 0; cell < free.length; cell++) {
-        free[cell] &= !taken.contains(torus.nodes().get(cell));
-      }
-      for (TorusPlacement placement : placements(torus, size)) {
-        for (TorusBox box : AnchorFamily.anchors(torus, placement)) {
-          if (AnchorFamily.isIdle(box, torus.dims(), free)) {
-            List<String> names = new ArrayList<>();
-            for (int cell : box.cells(torus.dims())) {
-              names.add(torus.nodes().get(cell));
-            }
-            found.add(HostList.of(names).sorted());
-          }
-        }
-      }
+      idleBoxes(state, size, Set.of())
+          .forEach(
+              box -> {
+                List<String> names = new ArrayList<>();
+                for (int cell : box.cells(torus.dims())) {
+                  names.add(torus.nodes().get(cell));
+                }
+                found.add(HostList.of(names).sorted());
+              });
     }
     return List.copyOf(found);
+  }
+
+  /** Whether some anchor of a size is idle, some nodes aside that are not any more. */
+  boolean hasIdleAnchor(int size, Set<String> taken) {
+    return states.stream().anyMatch(s -> idleBoxes(s, size, taken).findAny().isPresent());
+  }
+
+  private static Stream<TorusBox> idleBoxes(TorusState state, int size, Set<String> taken) {
+    SlurmTorus torus = state.torus;
+    if (state.model().kind() == SlurmModel.UNUSABLE) {
+      return Stream.of();
+    }
+    boolean[] idle = state.idle();
+    CellCounts free =
+        new CellCounts(
+            torus.dims(), cell -> idle[cell] && !taken.contains(torus.nodes().get(cell)));
+    return placements(torus, size).stream()
+        .flatMap(placement -> AnchorFamily.anchors(torus, placement).stream())
+        .filter(free::all);
   }
 
   /** The placements of a size; where none are listed, every box. */
@@ -148,6 +160,7 @@ final class ClusterAssembly {
     final SlurmTorus torus;
     final Use[] uses;
     final boolean[] taken; // by a job, left out or not
+    final boolean[] kept; // by a job that runs on
     final boolean[] cordoned; // for a job that is left out or not known
     private @Nullable TorusModel model;
 
@@ -159,6 +172,7 @@ final class ClusterAssembly {
         uses[cell] = torus.nodes().get(cell).isEmpty() ? Use.FAILED : Use.FREE;
       }
       this.taken = new boolean[cells];
+      this.kept = new boolean[cells];
       this.cordoned = new boolean[cells];
     }
 
@@ -289,6 +303,7 @@ final class ClusterAssembly {
             for (int cell : taken) {
               state.cordoned[cell] |= why != null && !state.taken[cell];
               state.taken[cell] = true;
+              state.kept[cell] |= job.phase() == Phase.RUNNING;
             }
           });
       if (why == null) {
@@ -335,6 +350,30 @@ final class ClusterAssembly {
 
     // ---------------------------------------------------------------- jobs that wait
 
+    /** Keeps the nodes of a job that is pinned to them and about to start, as a plan left it. */
+    private boolean keepsNodes(SlurmJob job) {
+      HostList nodes = job.requiredNodes();
+      if (nodes.size() != job.nodeCount()
+          || !nodes.names().stream().allMatch(node -> isFree(node))) {
+        return false;
+      }
+      for (String node : nodes.names()) {
+        TorusState state = Objects.requireNonNull(stateOf.get(node));
+        state.cordoned[Objects.requireNonNull(state.torus.index(node))] = true;
+      }
+      return true;
+    }
+
+    private boolean isFree(String node) {
+      TorusState state = stateOf.get(node);
+      Integer cell = state == null ? null : state.torus.index(node);
+      return state != null
+          && cell != null
+          && state.uses[cell].compareTo(Use.BUSY) <= 0
+          && !state.kept[cell]
+          && !state.cordoned[cell];
+    }
+
     void waiting(SlurmJob job) {
       if (job.phase() != Phase.PENDING && job.phase() != Phase.NOT_ELIGIBLE) {
         return;
@@ -351,11 +390,22 @@ final class ClusterAssembly {
       if (job.phase() == Phase.NOT_ELIGIBLE) {
         return "is held, or waits for another job or a time, not for nodes.";
       }
-      if (!settings.partitions().isEmpty() && !settings.partitions().contains(job.partition())) {
+      if (!settings.partitions().isEmpty()
+          && Arrays.stream(job.partition().split(",")).noneMatch(settings.partitions()::contains)) {
         return "waits in partition " + job.partition() + ", which was not asked for.";
       }
+      if (job.isComponent()) {
+        return "is a component of a heterogeneous job; they start together or not at all, which"
+            + " requests cannot say.";
+      }
+      if (keepsNodes(job)) {
+        return "is pinned to "
+            + job.requiredNodes().sorted()
+            + ", which no other job has; they are cordoned for it.";
+      }
       if (job.namesNodes()) {
-        return "asks for nodes by name or excludes some, which a request cannot say.";
+        return "asks for nodes by name, excludes some, or asks for a reservation, which a request"
+            + " cannot say.";
       }
       if (job.id().contains("[")) {
         return "stands for several tasks of an array; print each with squeue -r.";

@@ -91,14 +91,7 @@ public final class HostList {
    */
   public static HostList parse(String text, int limit) {
     List<List<Part>> items = new Reader(text).items();
-    long count = 0;
-    for (List<Part> item : items) {
-      long product = 1;
-      for (Part part : item) {
-        product = Math.min(Integer.MAX_VALUE, product * part.count());
-      }
-      count = Math.min(Integer.MAX_VALUE, count + product);
-    }
+    long count = count(items);
     if (count > limit) {
       throw wrong(
           "expected at most "
@@ -117,6 +110,23 @@ public final class HostList {
       expand(item, 0, new StringBuilder(), names);
     }
     return new HostList(List.copyOf(names));
+  }
+
+  /** How many names an expression stands for, at most 2^31 - 1; nothing is expanded. O(text) */
+  static long count(String text) {
+    return count(new Reader(text).items());
+  }
+
+  private static long count(List<List<Part>> items) {
+    long count = 0;
+    for (List<Part> item : items) {
+      long product = 1;
+      for (Part part : item) {
+        product = Math.min(Integer.MAX_VALUE, product * part.count());
+      }
+      count = Math.min(Integer.MAX_VALUE, count + product);
+    }
+    return count;
   }
 
   private static void expand(List<Part> item, int at, StringBuilder name, List<String> out) {

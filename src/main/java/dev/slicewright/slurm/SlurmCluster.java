@@ -13,8 +13,10 @@ import dev.slicewright.topology.Shape;
 import dev.slicewright.topology.TpuTopology;
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
@@ -48,6 +50,7 @@ public final class SlurmCluster {
   private final @Nullable List<SlurmNode> nodes;
   private final List<Problem> nodeProblems;
   private final List<SlurmJob> jobs;
+  private final Map<String, SlurmJob> jobOf = new HashMap<>();
   private final List<Problem> jobProblems;
   private final ClusterAssembly assembly;
 
@@ -69,6 +72,7 @@ public final class SlurmCluster {
     this.nodes = nodes;
     this.nodeProblems = nodeProblems;
     this.jobs = jobs;
+    jobs.forEach(job -> jobOf.put(job.id(), job));
     this.jobProblems = jobProblems;
     this.assembly = ClusterAssembly.of(topology, this.toruses, settings, nodes, jobs);
     if (!settings.lenient()) {
@@ -81,7 +85,7 @@ public final class SlurmCluster {
 
   /**
    * A cluster of toruses that were built in Java, with every node free and no jobs; strict, as one
-   * of {@link SlurmTopologyReader#strict()}. Needs no other library.
+   * of {@link SlurmTopologyReader#create()}. Needs no other library.
    *
    * @param topology the name of the topology
    * @param toruses one or more, of different names and nodes
@@ -148,7 +152,7 @@ public final class SlurmCluster {
    */
   public SlurmCluster withNodes(String text) {
     Problems problems = new Problems();
-    List<SlurmNode> read = SlurmNode.parse(Objects.requireNonNull(text, "text"), problems);
+    List<SlurmNode> read = SlurmNode.parse(TextTree.withoutMark(text), problems);
     return with(read, problems.list());
   }
 
@@ -192,7 +196,7 @@ public final class SlurmCluster {
    */
   public SlurmCluster withJobs(String text) {
     Problems problems = new Problems();
-    List<SlurmJob> read = SlurmJob.parse(Objects.requireNonNull(text, "text"), problems);
+    List<SlurmJob> read = SlurmJob.parse(TextTree.withoutMark(text), problems);
     return withJobs(read, problems);
   }
 
@@ -293,7 +297,7 @@ public final class SlurmCluster {
    * @return the job, or empty if it was not given
    */
   public Optional<SlurmJob> job(String id) {
-    return jobs.stream().filter(job -> job.id().equals(id)).findFirst();
+    return Optional.ofNullable(jobOf.get(id));
   }
 
   /**
@@ -322,7 +326,8 @@ public final class SlurmCluster {
 
   /**
    * Rules under which running jobs that Slurm may not requeue are pinned, whatever the rules say of
-   * other jobs: one that is cancelled must be submitted anew by its user.
+   * other jobs: those submitted with {@code --no-requeue}, which would be cancelled and must be
+   * submitted anew, and components of heterogeneous jobs, which Slurm requeues only all together.
    *
    * @param rules the rules
    * @return the rules with a permission for each such job
@@ -330,7 +335,8 @@ public final class SlurmCluster {
   public PlanningRules pinned(PlanningRules rules) {
     PlanningRules.Builder builder = rules.toBuilder();
     for (SlurmJob job : jobs) {
-      if (!job.mayRequeue() && !assembly.fleet().runningOf(job.id()).isEmpty()) {
+      if ((!job.mayRequeue() || job.isComponent())
+          && !assembly.fleet().runningOf(job.id()).isEmpty()) {
         builder.permit(job.id(), Permission.PINNED);
       }
     }
@@ -351,11 +357,11 @@ public final class SlurmCluster {
    * nodes are all idle. Many idle nodes do not mean that there is one. They may overlap.
    *
    * @param size nodes, 1 or more
-   * @return the nodes of each, in canonical order; the anchors in the order of the plugin.
-   *     O(anchors · size)
+   * @return the nodes of each, in canonical order; the anchors in the order of the plugin. O(nodes
+   *     + anchors), and what is returned
    */
   public List<HostList> idleAnchors(int size) {
-    return assembly.idleAnchors(size, Set.of());
+    return assembly.idleAnchors(size);
   }
 
   /**
@@ -396,17 +402,15 @@ public final class SlurmCluster {
     int size = placed.segments().get(0).nodes().size();
     int count = 0;
     for (SlurmTorus torus : toruses) {
-      boolean[] own = new boolean[torus.nodes().size()];
-      for (int cell = 0; cell < own.length; cell++) {
-        own[cell] = nodes.contains(torus.nodes().get(cell));
-      }
+      CellCounts own =
+          new CellCounts(torus.dims(), cell -> nodes.contains(torus.nodes().get(cell)));
       Set<TorusBox> distinct = new HashSet<>();
       for (TorusPlacement placement : torus.placements()) {
         if (placement.size() == size) {
           distinct.addAll(AnchorFamily.anchors(torus, placement));
         }
       }
-      distinct.removeIf(box -> !AnchorFamily.isIdle(box, torus.dims(), own));
+      distinct.removeIf(box -> !own.all(box));
       count += distinct.size();
     }
     return count;

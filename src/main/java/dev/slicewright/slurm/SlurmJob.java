@@ -25,7 +25,7 @@ public final class SlurmJob {
   public enum Phase {
     /** It waits for nodes. */
     PENDING,
-    /** It waits for something else: held, or until another job or a time. */
+    /** It waits for something else: held, at a limit, or until another job or a time. */
     NOT_ELIGIBLE,
     /** It has nodes. */
     RUNNING,
@@ -67,7 +67,11 @@ public final class SlurmJob {
 
   /** Reasons of {@code squeue %r} for which more nodes would not help. */
   private static final Pattern NOT_FOR_NODES =
-      Pattern.compile("JobHeld.*|Dependency.*|BeginTime|JobArrayTaskLimit|.*HoldState.*");
+      Pattern.compile(
+          "JobHeld.*|JobHoldMaxRequeue|.*[ _]held([ _].*)?|.*HoldState.*|Dependency.*|BeginTime"
+              + "|JobArrayTaskLimit|Assoc.*|QOS.*|Max.*PerAccount|Invalid(Account|QOS)"
+              + "|AccountNotAllowed|Partition(Down|Inactive|NodeLimit|TimeLimit|Config)|Licenses"
+              + "|BurstBuffer.*|Reservation.*|DeadLine|Cleaning|FedJobLock");
 
   private static final Set<String> FIELDS =
       Set.of(
@@ -90,12 +94,15 @@ public final class SlurmJob {
           "requeue",
           "required_nodes",
           "excluded_nodes",
+          "het_job_id",
+          "het_job_offset",
+          "resv_name",
           "number",
           "set",
           "infinite");
 
   private static final Pattern TIME =
-      Pattern.compile("(?:(\\d{1,5})-)?(?:(\\d{1,6}):)?(\\d{1,6}):(\\d{1,2})");
+      Pattern.compile("(?:(\\d{1,5})-)?(?:(\\d{1,6}):)?(\\d{1,9}):(\\d{1,2})");
 
   private final Builder b;
 
@@ -232,12 +239,27 @@ public final class SlurmJob {
   }
 
   /**
-   * Whether it asks for or excludes certain nodes; such a job is not planned.
+   * Whether it asks for certain nodes, excludes some, or asks for a reservation; such a job is not
+   * planned.
    *
    * @return true if it does
    */
   public boolean namesNodes() {
-    return b.namesNodes;
+    return b.namesNodes || !b.requiredNodes.isEmpty();
+  }
+
+  /**
+   * The nodes that it must get: those of {@code --nodelist}, or of an earlier plan that pinned it.
+   *
+   * @return empty if any will do, or it is not known
+   */
+  public HostList requiredNodes() {
+    return b.requiredNodes;
+  }
+
+  /** Whether it is one component of a heterogeneous job, which start and end together. */
+  boolean isComponent() {
+    return b.id.contains("+");
   }
 
   /**
@@ -283,13 +305,14 @@ public final class SlurmJob {
    */
   static List<SlurmJob> parse(String text, Problems problems) {
     List<SlurmJob> jobs = new ArrayList<>();
+    Budget budget = new Budget();
     if (text.stripLeading().startsWith("{")) {
       Fields root = Fields.of(TextTree.json(text, "jobs", FIELDS), "", problems);
-      List<?> listed = root == null ? List.of() : root.list("jobs");
+      List<?> listed = root == null ? List.of() : root.required("jobs");
       for (int i = 0; i < listed.size(); i++) {
         Fields fields = Fields.of(listed.get(i), "jobs[" + i + "]", problems);
         if (fields != null) {
-          add(jobs, json(fields), fields.path(""), problems);
+          add(jobs, json(fields), budget, fields.path(""), problems);
         }
       }
       return jobs;
@@ -300,7 +323,7 @@ public final class SlurmJob {
         String path = "jobs.line " + (i + 1);
         String[] columns = lines[i].strip().split("\\|", -1);
         if (columns.length == 10) {
-          add(jobs, line(columns), path, problems);
+          add(jobs, line(columns), budget, path, problems);
         } else {
           problems.add(
               path,
@@ -312,6 +335,22 @@ public final class SlurmJob {
       }
     }
     return jobs;
+  }
+
+  /** How many nodes the jobs of one text may still name. Confined to one thread at a time. */
+  private static final class Budget {
+    private int left = HostList.DEFAULT_LIMIT;
+
+    HostList nodes(String text, String path, Problems problems) {
+      try {
+        HostList nodes = HostList.parse(text, left);
+        left -= nodes.size();
+        return nodes;
+      } catch (InvalidInputException e) {
+        problems.add(path, e.problems().get(0).message());
+        return HostList.parse("");
+      }
+    }
   }
 
   /** The fields of a job as texts, however they were written; those that are missing are empty. */
@@ -329,11 +368,26 @@ public final class SlurmJob {
       String limit,
       String start,
       boolean requeue,
+      String required,
       boolean namesNodes) {}
 
   private static Raw line(String[] c) {
     return new Raw(
-        c[0], List.of(c[1]), c[2], c[3], c[9], "", c[4], c[5], c[6], c[7], c[8], "", true, false);
+        c[0],
+        List.of(c[1]),
+        c[2],
+        c[3],
+        c[9],
+        "",
+        c[4],
+        c[5],
+        c[6],
+        c[7],
+        c[8],
+        "",
+        true,
+        "",
+        false);
   }
 
   private static Raw json(Fields f) {
@@ -344,6 +398,10 @@ public final class SlurmJob {
       id = array + "_" + task;
     } else if (!f.text("array_task_string").isEmpty()) {
       id = id + "_[" + f.text("array_task_string") + "]";
+    }
+    String leader = number(f, "het_job_id");
+    if (!leader.isEmpty() && !leader.equals("0")) {
+      id = leader + "+" + number(f, "het_job_offset");
     }
     List<String> states = new ArrayList<>();
     if (f.get("job_state") instanceof List<?> list) {
@@ -366,7 +424,15 @@ public final class SlurmJob {
         limit.isEmpty() ? "" : limit + ":00",
         number(f, "start_time"),
         !f.text("requeue").equals("false"),
-        !f.text("required_nodes").isEmpty() || !f.text("excluded_nodes").isEmpty());
+        nodeList(f, "required_nodes"),
+        !nodeList(f, "excluded_nodes").isEmpty() || !f.text("resv_name").isEmpty());
+  }
+
+  /** Nodes of Slurm's JSON: a host list, or a list of them. */
+  private static String nodeList(Fields f, String field) {
+    return f.get(field) instanceof List<?> list
+        ? String.join(",", list.stream().map(Object::toString).toList())
+        : f.text(field);
   }
 
   /** A number of Slurm's JSON: plain, or with flags that say whether it is set at all. */
@@ -378,19 +444,17 @@ public final class SlurmJob {
     return f.text(field);
   }
 
-  private static void add(List<SlurmJob> jobs, Raw raw, String where, Problems problems) {
+  private static void add(
+      List<SlurmJob> jobs, Raw raw, Budget budget, String where, Problems problems) {
     String path = raw.id.isEmpty() ? where : "Job/" + raw.id;
     Problems own = new Problems();
     Phase phase = phase(raw, path, own);
-    if (phase == Phase.ENDED && own.isEmpty()) {
+    boolean gaveAllBack = phase == Phase.COMPLETING && raw.nodeList.isEmpty();
+    if ((phase == Phase.ENDED || gaveAllBack) && own.isEmpty()) {
       return;
     }
-    HostList nodes = HostList.parse("");
-    try {
-      nodes = HostList.parse(raw.nodeList);
-    } catch (InvalidInputException e) {
-      own.add(path + ".nodes", e.problems().get(0).message());
-    }
+    HostList nodes = budget.nodes(raw.nodeList, path + ".nodes", own);
+    HostList required = budget.nodes(raw.required, path + ".required_nodes", own);
     boolean placed = phase == Phase.RUNNING || phase == Phase.COMPLETING;
     long count =
         placed && !nodes.isEmpty()
@@ -423,6 +487,7 @@ public final class SlurmJob {
               .timeLimit(limit)
               .startedAt(placed && start > 0 ? Instant.ofEpochSecond(start) : null)
               .mayRequeue(raw.requeue)
+              .requiredNodes(required)
               .namesNodes(raw.namesNodes)
               .build());
     } catch (InvalidInputException e) {
@@ -512,6 +577,7 @@ public final class SlurmJob {
     private @Nullable Duration timeLimit;
     private @Nullable Instant startedAt;
     private boolean requeue = true;
+    private HostList requiredNodes = HostList.parse("");
     private boolean namesNodes;
 
     private Builder(String id, int nodes) {
@@ -532,6 +598,7 @@ public final class SlurmJob {
           .timeLimit(timeLimit)
           .startedAt(startedAt)
           .mayRequeue(requeue)
+          .requiredNodes(requiredNodes)
           .namesNodes(namesNodes);
     }
 
@@ -550,6 +617,7 @@ public final class SlurmJob {
           Optional.ofNullable(timeLimit),
           Optional.ofNullable(startedAt),
           requeue,
+          requiredNodes,
           namesNodes);
     }
 
@@ -685,7 +753,18 @@ public final class SlurmJob {
     }
 
     /**
-     * Sets whether it asks for or excludes certain nodes.
+     * Sets the nodes that it must get.
+     *
+     * @param value none by default
+     * @return this
+     */
+    public Builder requiredNodes(HostList value) {
+      requiredNodes = Objects.requireNonNull(value, "requiredNodes");
+      return this;
+    }
+
+    /**
+     * Sets whether it asks for or excludes certain nodes, or asks for a reservation.
      *
      * @param value false by default
      * @return this

@@ -5,8 +5,8 @@ package dev.slicewright.slurm;
  *
  * <p>Where boxes may begin is a matter of each placement in Slurm. The fleet's pods know any box
  * along host boundaries, or listed partitions that nest; which of the two can say the same as the
- * placements depends on them. {@link #PARTITIONS}, {@link #BOXES} and {@link #ANY_BOX} are exact:
- * the planner may use what Slurm may use and nothing else.
+ * placements depends on them. {@link #PARTITIONS} and {@link #BOXES} are exact: the planner may use
+ * what Slurm may use and nothing else.
  */
 public enum SlurmModel {
   /**
@@ -20,7 +20,10 @@ public enum SlurmModel {
    * its nodes. Where the spacing is 1, it is a node.
    */
   BOXES,
-  /** Exact: the torus lists no placements, so Slurm does not mind; any box of nodes. */
+  /**
+   * Any box of nodes: no torus of the topology lists placements. Slurm would then take any nodes,
+   * in a box or not; a job of a size that no box has never starts here.
+   */
   ANY_BOX,
   /**
    * Not all: the partitions are some of the anchors, which nest: those of running jobs, then idle

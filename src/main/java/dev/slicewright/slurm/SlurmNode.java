@@ -44,7 +44,7 @@ public record SlurmNode(String name, String state, Use use) {
     DEGRADED,
     /**
      * Down: {@code down}, {@code fail}, {@code error}, {@code future}, {@code inval}, {@code
-     * unknown}, {@code no_respond} and the suffix {@code *}.
+     * unknown}, {@code no_respond} and the suffix {@code *}, unless it is powering up.
      */
     FAILED
   }
@@ -104,6 +104,9 @@ public record SlurmNode(String name, String state, Use use) {
           state(Use.FAILED, "no_respond"),
           state(Use.FAILED, "not_responding"));
 
+  /** What Slurm also says of every node that it powers up; sinfo then prints no asterisk. */
+  private static final Set<String> SILENT = Set.of("no_respond", "not_responding");
+
   /** What may follow a state without a space, and what it adds. */
   private static final Map<Character, Use> SUFFIXES =
       Map.of(
@@ -152,14 +155,17 @@ public record SlurmNode(String name, String state, Use use) {
   private static @Nullable Use use(String state) {
     Use worst = Use.FREE;
     boolean any = false;
-    for (String flag : state.toLowerCase(Locale.ROOT).split("\\+", -1)) {
-      String word = flag.strip();
+    List<String> words =
+        Arrays.stream(state.toLowerCase(Locale.ROOT).split("\\+", -1)).map(String::strip).toList();
+    boolean booting = words.contains("powering_up");
+    for (String flag : words) {
+      String word = flag;
       while (!word.isEmpty() && SUFFIXES.containsKey(word.charAt(word.length() - 1))) {
         worst = worse(worst, SUFFIXES.get(word.charAt(word.length() - 1)));
         word = word.substring(0, word.length() - 1);
       }
-      if (word.isEmpty()) {
-        continue; // the plus of "allocated+"
+      if (word.isEmpty() || (booting && SILENT.contains(word))) {
+        continue; // the plus of "allocated+", or a node that cannot answer yet
       }
       Use use = STATES.get(word);
       if (use == null) {
@@ -192,7 +198,7 @@ public record SlurmNode(String name, String state, Use use) {
     List<SlurmNode> nodes = new ArrayList<>();
     if (text.stripLeading().startsWith("{")) {
       Fields root = Fields.of(TextTree.json(text, "nodes", FIELDS), "", problems);
-      List<?> listed = root == null ? List.of() : root.list("nodes");
+      List<?> listed = root == null ? List.of() : root.required("nodes");
       for (int i = 0; i < listed.size(); i++) {
         Fields fields = Fields.of(listed.get(i), "nodes[" + i + "]", problems);
         if (fields != null) {
@@ -219,6 +225,16 @@ public record SlurmNode(String name, String state, Use use) {
         continue;
       }
       try {
+        // One budget for all lines, so that many short ones cannot stand for more than one may.
+        if (nodes.size() + HostList.count(columns[0]) > HostList.DEFAULT_LIMIT) {
+          problems.add(
+              path,
+              "expected at most "
+                  + HostList.DEFAULT_LIMIT
+                  + " nodes in all lines together; the lines from here on were not read: print"
+                  + " the nodes of the toruses alone");
+          return nodes;
+        }
         for (String name : HostList.parse(columns[0]).names()) {
           add(nodes, name, columns[1], path, problems);
         }

@@ -15,6 +15,7 @@ import dev.slicewright.plan.Wave;
 import dev.slicewright.topology.Footprint;
 import dev.slicewright.topology.Shape;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
@@ -122,7 +123,7 @@ public final class SlurmPlan {
    * @param job to which job
    * @param nodes the nodes that it gives back, or starts on, in canonical order
    * @param sentence what and why, for people
-   * @param commands how, as shell commands; empty where a job must be submitted anew
+   * @param commands how, as commands of a POSIX shell; empty where a job must be submitted anew
    */
   public record Action(
       int number, Kind kind, String job, HostList nodes, String sentence, List<String> commands) {
@@ -135,7 +136,7 @@ public final class SlurmPlan {
       CANCEL,
       /** The job is pinned to its nodes, and may start. */
       START,
-      /** A job that was requeued and got no place may compete again. */
+      /** A job that was requeued and got no place may compete again, for any nodes. */
       RELEASE
     }
 
@@ -193,10 +194,11 @@ public final class SlurmPlan {
         .now
         .values()
         .forEach(segments -> segments.values().forEach(s -> taken.addAll(s.nodes())));
+    IdleRoom room = new IdleRoom(cluster, taken);
     return new SlurmPlan(
         placements,
         script.actions,
-        plan.unplaced().stream().map(u -> waiting(cluster, u, taken)).toList(),
+        plan.unplaced().stream().map(u -> waiting(cluster, u, room)).toList(),
         check(cluster, script.now),
         notes(cluster, placements));
   }
@@ -260,25 +262,23 @@ public final class SlurmPlan {
     return problems.list();
   }
 
-  private static Waiting waiting(SlurmCluster cluster, Unplaced unplaced, Set<String> taken) {
+  private static Waiting waiting(SlurmCluster cluster, Unplaced unplaced, IdleRoom room) {
     String job = unplaced.request();
     Optional<SlurmJob> known = cluster.job(job);
     String sentence = unplaced.sentence().replaceAll("\\bchip(s?)\\b", "node$1");
     if (known.isPresent() && !unplaced.never()) {
-      List<String> idle = new ArrayList<>(cluster.idleNodes().names());
-      idle.removeAll(taken);
       int nodes = known.get().nodeCount();
       int size = known.get().segment() > 0 ? Math.min(known.get().segment(), nodes) : nodes;
-      if (idle.size() >= nodes && cluster.assembly().idleAnchors(size, taken).isEmpty()) {
+      if (room.nodes.size() >= nodes && !room.hasAnchor(size)) {
         sentence =
             "needs "
                 + (size == nodes ? "" : nodes / size + " times ")
                 + "a placement of "
                 + size
                 + " nodes that is wholly idle; "
-                + idle.size()
+                + room.nodes.size()
                 + " nodes stay idle ("
-                + HostList.of(idle)
+                + room.text
                 + "), but no placement lies in them. "
                 + sentence;
       }
@@ -349,6 +349,28 @@ public final class SlurmPlan {
     return placements.size() + " placed, " + actions.size() + " actions, " + waiting;
   }
 
+  /** What is idle once the plan is carried out. Confined to one thread at a time. */
+  private static final class IdleRoom {
+    private final SlurmCluster cluster;
+    private final Set<String> taken;
+    private final HostList nodes;
+    private final String text;
+    private final Map<Integer, Boolean> anchors = new HashMap<>(); // by size, those asked for
+
+    IdleRoom(SlurmCluster cluster, Set<String> taken) {
+      this.cluster = cluster;
+      this.taken = taken;
+      this.nodes =
+          HostList.of(
+              cluster.idleNodes().names().stream().filter(n -> !taken.contains(n)).toList());
+      this.text = nodes.toString();
+    }
+
+    boolean hasAnchor(int size) {
+      return anchors.computeIfAbsent(size, s -> cluster.assembly().hasIdleAnchor(s, taken));
+    }
+  }
+
   /** Turns steps of slices into actions on whole jobs. Confined to one thread at a time. */
   private static final class Script {
     private final SlurmCluster cluster;
@@ -356,6 +378,7 @@ public final class SlurmPlan {
     private final Map<String, Map<Integer, Segment>> now = new TreeMap<>();
     private final Set<String> running = new HashSet<>();
     private final Set<String> held = new HashSet<>();
+    private final Set<String> ended = new HashSet<>();
     private final Set<String> evicted = new LinkedHashSet<>();
     private final List<Action> actions = new ArrayList<>();
 
@@ -423,7 +446,7 @@ public final class SlurmPlan {
             job,
             nodes,
             "job " + job + " " + why + ": requeue and hold it, it gives back " + nodes,
-            List.of("scontrol requeuehold " + job));
+            List.of("scontrol requeuehold " + quoted(job)));
       } else {
         add(
             Action.Kind.CANCEL,
@@ -435,20 +458,20 @@ public final class SlurmPlan {
                 + why
                 + " and may not be requeued: cancel it, it gives back "
                 + nodes,
-            List.of("scancel " + job));
+            List.of("scancel " + quoted(job)));
+        ended.add(job);
       }
     }
 
     private void start(String job) {
       HostList nodes = nodes(job);
-      boolean cancelled =
-          actions.stream().anyMatch(a -> a.job().equals(job) && a.kind() == Action.Kind.CANCEL);
+      boolean cancelled = ended.contains(job);
       running.add(job);
       List<String> commands = new ArrayList<>();
       if (!cancelled) {
-        commands.add("scontrol update jobid=" + job + " reqnodelist=" + nodes);
+        commands.add(update(job, nodes.toString()));
         if (held.remove(job)) {
-          commands.add("scontrol release " + job);
+          commands.add("scontrol release " + quoted(job));
         }
       }
       add(
@@ -456,7 +479,10 @@ public final class SlurmPlan {
           job,
           nodes,
           cancelled
-              ? "job " + job + " was cancelled: submit it again with --nodelist=" + nodes
+              ? "job "
+                  + job
+                  + " was cancelled: submit it again with --nodelist="
+                  + quoted(nodes.toString())
               : "job " + job + " starts on " + nodes,
           commands);
     }
@@ -468,10 +494,22 @@ public final class SlurmPlan {
               Action.Kind.RELEASE,
               job,
               HostList.of(List.of()),
-              "job " + job + " waits for room: release it once the jobs above have started",
-              List.of("scontrol release " + job));
+              "job "
+                  + job
+                  + " waits for room: release it, for any nodes, once the jobs above have started",
+              List.of(update(job, ""), "scontrol release " + quoted(job)));
         }
       }
+    }
+
+    /** An empty list clears what an earlier plan pinned the job to (scontrol(1)). */
+    private static String update(String job, String nodes) {
+      return "scontrol update jobid=" + quoted(job) + " reqnodelist=" + quoted(nodes);
+    }
+
+    /** A word for a shell; brackets are a pattern to it, and names may hold worse. */
+    private static String quoted(String word) {
+      return word.matches("[A-Za-z0-9_+.,:-]*") ? word : "'" + word.replace("'", "'\\''") + "'";
     }
 
     private HostList nodes(String job) {

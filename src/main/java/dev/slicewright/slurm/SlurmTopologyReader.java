@@ -29,103 +29,47 @@ import org.jspecify.annotations.Nullable;
  * <p>Every rule by which slurmctld refuses the file is a {@link dev.slicewright.Problem}: a torus
  * without name, dimensions or enough nodes; regions that leave the torus, overlap, or have the
  * wrong number of nodes; placements, seeds and spacings larger than the torus; toruses that share a
- * name or a node; fields that Slurm does not know. Strict reading throws them all; lenient reading
- * keeps each torus that can be mapped, without the regions and placements that are wrong.
+ * name or a node; fields that Slurm does not know. Strict, the default, throws them all; {@link
+ * Builder#lenient} keeps each torus that can be mapped, without the regions and placements that are
+ * wrong. A torus without nodes, to which nodes are added while Slurm runs, is left out.
  *
- * <p>YAML aliases, equal keys, more than 32 levels and more than 64 MiB of text are refused. Needs
- * {@code jackson-dataformat-yaml}.
+ * <p>YAML aliases, equal keys, more than 32 levels and more than 64 MiB of text are refused, as are
+ * toruses of more than 2^22 cells, and placements of more than 2^24 anchors, in all. Needs {@code
+ * jackson-dataformat-yaml}.
  */
 public final class SlurmTopologyReader {
 
   private static final String[] PLUGINS = {"torus3d", "tree", "block", "flat", "ring"};
   private static final int MAX_EXTENT = 65_535; // 16 bits in Slurm
+  private static final long MAX_CELLS = 1 << 22; // of all toruses: one as large as a pod may be
+  private static final long MAX_ANCHORS = 1 << 24; // of all placements
 
   private final boolean lenient;
   private final String topology;
   private final SlurmCluster.Settings settings;
 
-  private SlurmTopologyReader(boolean lenient, String topology, SlurmCluster.Settings settings) {
-    this.lenient = lenient;
+  private SlurmTopologyReader(String topology, SlurmCluster.Settings settings) {
+    this.lenient = settings.lenient();
     this.topology = topology;
     this.settings = settings;
   }
 
   /**
-   * A reader that throws if anything is wrong, here and when nodes and jobs are added.
+   * A strict reader of the cluster's default topology, or the first torus3d.
    *
-   * @return the reader
-   */
-  public static SlurmTopologyReader strict() {
-    return new SlurmTopologyReader(
-        false, "", new SlurmCluster.Settings(false, "torus3d", false, Set.of()));
-  }
-
-  /**
-   * A reader that keeps what is sound and lists what is not.
-   *
-   * @return the reader
-   */
-  public static SlurmTopologyReader lenient() {
-    return new SlurmTopologyReader(
-        true, "", new SlurmCluster.Settings(true, "torus3d", false, Set.of()));
-  }
-
-  /**
-   * Chooses the topology to read.
-   *
-   * @param name its name; empty for the cluster's default, or the first torus3d
    * @return a reader
    */
-  public SlurmTopologyReader topology(String name) {
-    return new SlurmTopologyReader(lenient, Objects.requireNonNull(name, "name"), settings);
+  public static SlurmTopologyReader create() {
+    return builder().build();
   }
 
   /**
-   * Names the accelerator of the pods, for requests that ask for one.
+   * A builder.
    *
-   * @param name lower case letters, digits, '-', '_' and '.'; the default is {@code torus3d}
-   * @return a reader
+   * @return a new builder
    */
-  public SlurmTopologyReader accelerator(String name) {
-    return with(
-        new SlurmCluster.Settings(
-            lenient,
-            Objects.requireNonNull(name, "name"),
-            settings.anyAnchor(),
-            settings.partitions()));
-  }
-
-  /**
-   * Lets boxes begin anywhere where the anchors cannot be modelled exactly ({@link
-   * SlurmModel#ANY_ANCHOR} instead of {@link SlurmModel#SOME_ANCHORS}). A plan may then hold boxes
-   * that Slurm refuses; {@link SlurmPlan#problems()} names them.
-   *
-   * @param value false by default
-   * @return a reader
-   */
-  public SlurmTopologyReader anyAnchor(boolean value) {
-    return with(
-        new SlurmCluster.Settings(lenient, settings.accelerator(), value, settings.partitions()));
-  }
-
-  /**
-   * Restricts waiting jobs to those of some Slurm partitions: the ones that use this topology. Jobs
-   * that run count in any case.
-   *
-   * @param names partition names; none for all
-   * @return a reader
-   */
-  public SlurmTopologyReader partitions(String... names) {
-    return with(
-        new SlurmCluster.Settings(
-            lenient,
-            settings.accelerator(),
-            settings.anyAnchor(),
-            Set.copyOf(Arrays.asList(names))));
-  }
-
-  private SlurmTopologyReader with(SlurmCluster.Settings changed) {
-    return new SlurmTopologyReader(lenient, topology, changed);
+  public static Builder builder() {
+    return new Builder();
   }
 
   /**
@@ -249,6 +193,8 @@ public final class SlurmTopologyReader {
     private final List<SlurmLeftOut> leftOut;
     private final Map<String, String> torusOf = new LinkedHashMap<>(); // node to torus
     private final Set<String> names = new HashSet<>();
+    private long cells;
+    private long anchors;
 
     Reading(Problems problems, List<SlurmLeftOut> leftOut) {
       this.problems = problems;
@@ -266,6 +212,12 @@ public final class SlurmTopologyReader {
       for (int i = 0; i < listed.size(); i++) {
         String path = torus3d.path("toruses[" + i + "]");
         Fields fields = Fields.of(listed.get(i), path, problems);
+        if (fields != null && !fields.has("nodes") && fields.list("regions").isEmpty()) {
+          leftOut.add(
+              new SlurmLeftOut(
+                  path, "has no nodes yet; write out the topology once they have been added."));
+          continue;
+        }
         SlurmTorus torus = fields == null ? null : torus(fields, path);
         if (torus == null) {
           leftOut.add(new SlurmLeftOut(path, "is no torus that can be mapped; see the problems."));
@@ -314,7 +266,17 @@ public final class SlurmTopologyReader {
     }
 
     /** Slurm takes larger ones; the fleet's model does not. */
-    private static boolean fitsModel(Fields fields, Shape dims) {
+    private boolean fitsModel(Fields fields, Shape dims) {
+      cells += dims.chips();
+      if (cells > MAX_CELLS) {
+        fields.problem(
+            "dims",
+            "expected at most "
+                + MAX_CELLS
+                + " cells in all toruses together, a limit of this library; plan fewer toruses at"
+                + " a time");
+        return false;
+      }
       if (dims.x() <= TpuTopology.MAX_X
           && dims.y() <= TpuTopology.MAX_YZ
           && dims.z() <= TpuTopology.MAX_YZ) {
@@ -410,9 +372,9 @@ public final class SlurmTopologyReader {
         text = fields.text("nodes");
       }
       try {
-        HostList nodes = HostList.parse(text, Math.max(expected, HostList.DEFAULT_LIMIT));
-        if (nodes.size() == expected) {
-          return nodes.names();
+        long count = HostList.count(text);
+        if (count == expected) {
+          return HostList.parse(text, expected).names();
         }
         fields.problem(
             "nodes",
@@ -421,7 +383,7 @@ public final class SlurmTopologyReader {
                 + " nodes, one for each cell of "
                 + of
                 + ", but was "
-                + nodes.size()
+                + count
                 + "; correct the list or the dimensions");
       } catch (InvalidInputException e) {
         fields.problem("nodes", e.problems().get(0).message());
@@ -435,9 +397,20 @@ public final class SlurmTopologyReader {
       for (int i = 0; i < listed.size(); i++) {
         Fields entry = Fields.of(listed.get(i), path + ".placements[" + i + "]", problems);
         TorusPlacement placement = entry == null ? null : placement(entry, torus);
-        if (placement != null) {
-          placements.add(placement);
+        if (entry == null || placement == null) {
+          continue;
         }
+        anchors += placement.anchorCount(torus);
+        if (anchors > MAX_ANCHORS) {
+          entry.problem(
+              "anchor_spacing",
+              "expected at most "
+                  + MAX_ANCHORS
+                  + " anchors in all placements together, a limit of this library; list fewer"
+                  + " placements, or space them wider");
+          break;
+        }
+        placements.add(placement);
       }
       return placements;
     }
@@ -530,6 +503,87 @@ public final class SlurmTopologyReader {
         }
       }
       return sound ? given : null;
+    }
+  }
+
+  /** Builds a {@link SlurmTopologyReader}. Confined to one thread at a time. */
+  public static final class Builder {
+    private boolean lenient;
+    private String topology = "";
+    private String accelerator = "torus3d";
+    private boolean anyAnchor;
+    private Set<String> partitions = Set.of();
+
+    private Builder() {}
+
+    /**
+     * Sets whether what is sound is read though other things are wrong, here and when nodes and
+     * jobs are added. What is wrong is then in {@link SlurmCluster#problems}, and what is not
+     * represented in {@link SlurmCluster#leftOut}.
+     *
+     * @param value false by default
+     * @return this
+     */
+    public Builder lenient(boolean value) {
+      lenient = value;
+      return this;
+    }
+
+    /**
+     * Chooses the topology to read.
+     *
+     * @param name its name; empty, the default, for the cluster's default, or the first torus3d
+     * @return this
+     */
+    public Builder topology(String name) {
+      topology = Objects.requireNonNull(name, "name");
+      return this;
+    }
+
+    /**
+     * Names the accelerator of the pods, for requests that ask for one.
+     *
+     * @param name lower case letters, digits, '-', '_' and '.'; the default is {@code torus3d}
+     * @return this
+     */
+    public Builder accelerator(String name) {
+      accelerator = Objects.requireNonNull(name, "name");
+      return this;
+    }
+
+    /**
+     * Lets boxes begin anywhere where the anchors cannot be modelled exactly ({@link
+     * SlurmModel#ANY_ANCHOR} instead of {@link SlurmModel#SOME_ANCHORS}). A plan may then hold
+     * boxes that Slurm refuses; {@link SlurmPlan#problems()} names them.
+     *
+     * @param value false by default
+     * @return this
+     */
+    public Builder anyAnchor(boolean value) {
+      anyAnchor = value;
+      return this;
+    }
+
+    /**
+     * Restricts waiting jobs to those of some Slurm partitions: the ones that use this topology.
+     * Jobs that run count in any case.
+     *
+     * @param names partition names; none, the default, for all
+     * @return this
+     */
+    public Builder partitions(String... names) {
+      partitions = Set.copyOf(Arrays.asList(names));
+      return this;
+    }
+
+    /**
+     * Builds the reader.
+     *
+     * @return a reader
+     */
+    public SlurmTopologyReader build() {
+      return new SlurmTopologyReader(
+          topology, new SlurmCluster.Settings(lenient, accelerator, anyAnchor, partitions));
     }
   }
 }

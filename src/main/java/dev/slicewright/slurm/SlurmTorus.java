@@ -26,6 +26,7 @@ public final class SlurmTorus {
   private final List<String> nodes;
   private final List<TorusPlacement> placements;
   private final Map<String, Integer> cells;
+  private final CellCounts mapped;
 
   /**
    * A torus.
@@ -76,6 +77,7 @@ public final class SlurmTorus {
       }
     }
     problems.throwIfAny("torus " + name);
+    this.mapped = new CellCounts(dims, cell -> !this.nodes.get(cell).isEmpty());
   }
 
   private static boolean isInside(TorusPlacement placement, Shape torus) {
@@ -191,14 +193,9 @@ public final class SlurmTorus {
     return cell.x() + dims.x() * (cell.y() + dims.y() * cell.z());
   }
 
-  /** Whether every cell of a box has a node. */
+  /** Whether every cell of a box has a node. O(1) */
   boolean isMapped(TorusBox box) {
-    for (int cell : box.cells(dims)) {
-      if (nodes.get(cell).isEmpty()) {
-        return false;
-      }
-    }
-    return true;
+    return mapped.all(box);
   }
 
   @Override

@@ -84,6 +84,11 @@ final class TextTree {
     return parse(factory.createParser(ObjectReadContext.empty(), text), what, wanted);
   }
 
+  /** A text without the mark by which some editors and shells say that it is Unicode. */
+  static String withoutMark(String text) {
+    return text.startsWith("\ufeff") ? text.substring(1) : text;
+  }
+
   private static void checkLength(String text, int limit, String what) {
     if (text.length() > limit) {
       throw new InvalidInputException(
@@ -201,12 +206,12 @@ final class TextTree {
       if (value instanceof Map<?, ?> map) {
         return new Fields(map, path, problems);
       }
-      problems.add(path, "expected fields, but was " + kind(value) + "; see topology.yaml(5)");
+      problems.add(path, "expected fields, but was " + kind(value) + "; write named fields");
       return null;
     }
 
     String path(String field) {
-      return path.isEmpty() ? field : path + "." + field;
+      return path.isEmpty() || field.isEmpty() ? path + field : path + "." + field;
     }
 
     boolean has(String field) {
@@ -260,6 +265,14 @@ final class TextTree {
       }
       problem(field, "expected a list, but was " + kind(value) + "; write a list");
       return List.of();
+    }
+
+    /** The items of a list that must be there; a problem if it is not. */
+    List<?> required(String field) {
+      if (!has(field)) {
+        problem(field, "expected a list, but there is none; pass all that the command prints");
+      }
+      return list(field);
     }
 
     /** A whole number in a range; a problem and -1 if it is none. */

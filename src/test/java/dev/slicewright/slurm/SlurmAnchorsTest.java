@@ -40,7 +40,7 @@ class SlurmAnchorsTest {
       Case c = random(random);
       int size = size(random, c.toruses);
       SlurmCluster cluster =
-          SlurmTopologyReader.strict()
+          SlurmTopologyReader.create()
               .read(c.yaml)
               .withNodes(c.nodes)
               .withJobs(List.of(SlurmJob.builder("1", size).build()));
@@ -86,7 +86,7 @@ class SlurmAnchorsTest {
                 .build());
       }
       SlurmCluster cluster =
-          SlurmTopologyReader.strict().read(c.yaml).withNodes(c.nodes).withJobs(jobs);
+          SlurmTopologyReader.create().read(c.yaml).withNodes(c.nodes).withJobs(jobs);
 
       SlurmPlan slurm =
           SlurmPlan.of(cluster, planner.plan(cluster.fleet(), cluster.requests(), BUDGET));
@@ -119,7 +119,7 @@ class SlurmAnchorsTest {
               SlurmJob.builder("1", 2 * size).segment(size).build(),
               SlurmJob.builder("2", size).build());
       SlurmCluster cluster =
-          SlurmTopologyReader.strict().read(c.yaml).withNodes(c.nodes).withJobs(jobs);
+          SlurmTopologyReader.create().read(c.yaml).withNodes(c.nodes).withJobs(jobs);
       SlurmPlan slurm =
           SlurmPlan.of(cluster, planner.plan(cluster.fleet(), cluster.requests(), BUDGET));
       List<SlurmJob> running = new ArrayList<>();
@@ -151,7 +151,7 @@ class SlurmAnchorsTest {
   void boxesAnywhereMayBeRefusedBySlurmAndAreThenNamed() {
     String yaml = SlurmTopologyFixturesTest.read("crossing.yaml");
     List<SlurmNode> nodes = new ArrayList<>();
-    SlurmCluster exact = SlurmTopologyReader.strict().read(yaml);
+    SlurmCluster exact = SlurmTopologyReader.create().read(yaml);
     // Only a box of 2x2x4 that begins at z 2 is up.
     TorusBox up = new TorusBox(new Chip(0, 0, 2), Shape.of(2, 2, 4));
     Set<Integer> cells = new HashSet<>();
@@ -165,7 +165,12 @@ class SlurmAnchorsTest {
     List<SlurmJob> jobs = List.of(SlurmJob.builder("7", 16).build());
 
     SlurmCluster any =
-        SlurmTopologyReader.strict().anyAnchor(true).read(yaml).withNodes(nodes).withJobs(jobs);
+        SlurmTopologyReader.builder()
+            .anyAnchor(true)
+            .build()
+            .read(yaml)
+            .withNodes(nodes)
+            .withJobs(jobs);
     SlurmPlan loose = SlurmPlan.of(any, planner.plan(any.fleet(), any.requests(), BUDGET));
     SlurmCluster some = exact.withNodes(nodes).withJobs(jobs);
     SlurmPlan strict = SlurmPlan.of(some, planner.plan(some.fleet(), some.requests(), BUDGET));

@@ -36,11 +36,14 @@ class SlurmClusterTest {
   private static final SolveBudget BUDGET = SolveBudget.within(Duration.ofSeconds(2));
 
   private static SlurmCluster strict() {
-    return SlurmTopologyReader.strict().read(SlurmTopologyFixturesTest.read("one-torus.yaml"));
+    return SlurmTopologyReader.create().read(SlurmTopologyFixturesTest.read("one-torus.yaml"));
   }
 
   private static SlurmCluster lenient() {
-    return SlurmTopologyReader.lenient().read(SlurmTopologyFixturesTest.read("one-torus.yaml"));
+    return SlurmTopologyReader.builder()
+        .lenient(true)
+        .build()
+        .read(SlurmTopologyFixturesTest.read("one-torus.yaml"));
   }
 
   private static String all(String state) {
@@ -270,8 +273,9 @@ class SlurmClusterTest {
             + "19|PENDING|Resources|8|5|bob|lab|cpu|30:00|\n";
 
     SlurmCluster cluster =
-        SlurmTopologyReader.strict()
+        SlurmTopologyReader.builder()
             .partitions("tpu")
+            .build()
             .read(SlurmTopologyFixturesTest.read("one-torus.yaml"))
             .withNodes(all("idle"))
             .withJobs(text);

@@ -75,7 +75,7 @@ class SlurmFuzzTest {
           for (int i = 0; i < 20_000; i++) {
             String text = mutated(random, files.get(random.nextInt(files.size())));
             try {
-              SlurmCluster cluster = SlurmTopologyReader.lenient().read(text);
+              SlurmCluster cluster = SlurmTopologyReader.builder().lenient(true).build().read(text);
               assertThat(cluster.toruses()).isNotEmpty();
               counts[0]++;
             } catch (InvalidInputException e) {
@@ -104,7 +104,10 @@ class SlurmFuzzTest {
             + " \"time_limit\": {\"set\": true, \"infinite\": false, \"number\": 10}},"
             + " {\"job_id\": 23, \"job_state\": [\"PENDING\"], \"node_count\": 8}]}";
     SlurmCluster cluster =
-        SlurmTopologyReader.lenient().read(SlurmTopologyFixturesTest.read("one-torus.yaml"));
+        SlurmTopologyReader.builder()
+            .lenient(true)
+            .build()
+            .read(SlurmTopologyFixturesTest.read("one-torus.yaml"));
     assertTimeoutPreemptively(
         Duration.ofMinutes(10),
         () -> {
@@ -146,7 +149,7 @@ class SlurmFuzzTest {
   @ValueSource(
       strings = {"", "x", "[]", "{}", "- {}", "null", "- - -", "\ufeff", "%YAML 9", "&a [*a]"})
   void smallTextsThatAreNoTopologyAreRefused(String text) {
-    assertThatThrownBy(() -> SlurmTopologyReader.lenient().read(text))
+    assertThatThrownBy(() -> SlurmTopologyReader.builder().lenient(true).build().read(text))
         .isInstanceOfSatisfying(
             InvalidInputException.class, e -> assertThat(e.problems()).isNotEmpty());
   }
@@ -169,7 +172,8 @@ class SlurmFuzzTest {
       assertTimeoutPreemptively(
           Duration.ofMinutes(2),
           () ->
-              assertThatThrownBy(() -> SlurmTopologyReader.lenient().read(text))
+              assertThatThrownBy(
+                      () -> SlurmTopologyReader.builder().lenient(true).build().read(text))
                   .isInstanceOf(InvalidInputException.class));
     }
   }

@@ -33,7 +33,7 @@ class SlurmPlanTest {
   private final SlicePlanner planner = SlicePlanner.create();
 
   private static SlurmCluster cluster(SlurmJob... jobs) {
-    return SlurmTopologyReader.strict()
+    return SlurmTopologyReader.create()
         .read(SlurmTopologyFixturesTest.read("one-torus.yaml"))
         .withJobs(List.of(jobs));
   }
@@ -68,7 +68,8 @@ class SlurmPlanTest {
             a -> {
               assertThat(a.kind()).isEqualTo(Kind.START);
               assertThat(a.commands())
-                  .containsExactly("scontrol update jobid=9 reqnodelist=" + placed.nodeList());
+                  .containsExactly(
+                      "scontrol update jobid=9 reqnodelist='" + placed.nodeList() + "'");
             });
   }
 
@@ -86,9 +87,9 @@ class SlurmPlanTest {
         """;
     List<SlurmJob> jobs = List.of(SlurmJob.builder("1", 4).segment(2).build());
     SlurmCluster dense =
-        SlurmTopologyReader.strict().read(yaml.replace("SPACING", "1")).withJobs(jobs);
+        SlurmTopologyReader.create().read(yaml.replace("SPACING", "1")).withJobs(jobs);
     SlurmCluster aligned =
-        SlurmTopologyReader.strict().read(yaml.replace("SPACING", "2")).withJobs(jobs);
+        SlurmTopologyReader.create().read(yaml.replace("SPACING", "2")).withJobs(jobs);
 
     assertThat(plan(dense, PlanningRules.NONE).notes())
         .singleElement()

@@ -57,16 +57,16 @@ class SlurmTopologyFixturesTest {
     String text = Files.readString(file);
     List<Problem> listed;
     try {
-      listed = SlurmTopologyReader.lenient().read(text).problems();
+      listed = SlurmTopologyReader.builder().lenient(true).build().read(text).problems();
     } catch (InvalidInputException e) {
       listed = e.problems();
     }
     if (listed.isEmpty()) {
-      assertThat(SlurmTopologyReader.strict().read(text).problems()).isEmpty();
+      assertThat(SlurmTopologyReader.create().read(text).problems()).isEmpty();
       return;
     }
     List<Problem> expected = listed;
-    assertThatThrownBy(() -> SlurmTopologyReader.strict().read(text))
+    assertThatThrownBy(() -> SlurmTopologyReader.create().read(text))
         .isInstanceOfSatisfying(
             InvalidInputException.class, e -> assertThat(e.problems()).isEqualTo(expected));
   }
@@ -76,13 +76,13 @@ class SlurmTopologyFixturesTest {
   void whatIsReadIsWrittenAndReadBackEqual(Path file) throws IOException {
     SlurmCluster cluster;
     try {
-      cluster = SlurmTopologyReader.lenient().read(Files.readString(file));
+      cluster = SlurmTopologyReader.builder().lenient(true).build().read(Files.readString(file));
     } catch (InvalidInputException e) {
       return; // nothing to write
     }
 
     String written = SlurmTopologyWriter.write(cluster.topology(), cluster.toruses());
-    SlurmCluster again = SlurmTopologyReader.strict().read(written);
+    SlurmCluster again = SlurmTopologyReader.create().read(written);
 
     assertThat(again.toruses()).isEqualTo(cluster.toruses());
     assertThat(again.topology()).isEqualTo(cluster.topology());
@@ -93,7 +93,7 @@ class SlurmTopologyFixturesTest {
   private static String describe(String yaml) {
     StringBuilder text = new StringBuilder();
     try {
-      SlurmCluster cluster = SlurmTopologyReader.lenient().read(yaml);
+      SlurmCluster cluster = SlurmTopologyReader.builder().lenient(true).build().read(yaml);
       text.append("topology ").append(cluster.topology()).append('\n');
       for (SlurmTorus torus : cluster.toruses()) {
         text.append("torus ").append(torus.name()).append(' ').append(torus.dims());

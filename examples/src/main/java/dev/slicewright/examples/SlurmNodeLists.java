@@ -41,7 +41,7 @@ public final class SlurmNodeLists {
 
   public static void main(String[] args) {
     SlurmCluster cluster =
-        SlurmTopologyReader.strict().read(TOPOLOGY).withNodes(SINFO).withJobs(SQUEUE);
+        SlurmTopologyReader.create().read(TOPOLOGY).withNodes(SINFO).withJobs(SQUEUE);
     PlanningRules rules = PlanningRules.builder().permitByDefault(Permission.MOVABLE).build();
     Plan plan =
         SlicePlanner.create()
