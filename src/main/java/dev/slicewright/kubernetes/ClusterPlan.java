@@ -293,8 +293,7 @@ public final class ClusterPlan {
    *     and reason: said again, it is the same object
    */
   public List<Event> events(Instant now) {
-    return PlanEvents.of(
-        cluster, plan, places, leftOut, Objects.requireNonNull(now, "now"));
+    return PlanEvents.of(cluster, plan, places, leftOut, Objects.requireNonNull(now, "now"));
   }
 
   /**

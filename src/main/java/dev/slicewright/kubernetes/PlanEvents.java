@@ -50,11 +50,7 @@ final class PlanEvents {
   }
 
   static List<Event> of(
-      Cluster cluster,
-      Plan plan,
-      PlanPlaces places,
-      Map<String, LeftOut> leftOut,
-      Instant now) {
+      Cluster cluster, Plan plan, PlanPlaces places, Map<String, LeftOut> leftOut, Instant now) {
     PlanEvents events = new PlanEvents(cluster, plan, places, now);
     for (RequestPlacement placement : plan.placements()) {
       LeftOut left = leftOut.get(PlanPlaces.wholeId(placement.request().id()));
@@ -190,8 +186,7 @@ final class PlanEvents {
   private List<String> failed(RunningSlice slice) {
     PlacedSlice place = places.running(slice);
     TpuTopology topology = place.domain().topology();
-    CellSet failed =
-        cluster.fleet().pod(slice.pod()).orElseThrow().health().failedCells();
+    CellSet failed = cluster.fleet().pod(slice.pod()).orElseThrow().health().failedCells();
     return place.at().hosts().stream()
         .filter(host -> failed.containsAny(topology.cells(host)))
         .map(place::node)

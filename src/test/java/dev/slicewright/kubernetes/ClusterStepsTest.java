@@ -2,21 +2,21 @@ package dev.slicewright.kubernetes;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.slicewright.plan.Placement;
-import dev.slicewright.plan.Move;
-import dev.slicewright.plan.Eviction;
-import dev.slicewright.topology.Shape;
-import dev.slicewright.topology.Footprint;
-import dev.slicewright.topology.CubeId;
-import dev.slicewright.topology.Twist;
 import dev.slicewright.SliceId;
 import dev.slicewright.fleet.Fleet;
 import dev.slicewright.kubernetes.ClusterStep.Kind;
+import dev.slicewright.plan.Eviction;
+import dev.slicewright.plan.Move;
+import dev.slicewright.plan.Placement;
 import dev.slicewright.plan.Plan;
 import dev.slicewright.request.Permission;
 import dev.slicewright.request.PlanningRules;
 import dev.slicewright.request.SliceRequest;
 import dev.slicewright.solve.SlicePlanner;
+import dev.slicewright.topology.CubeId;
+import dev.slicewright.topology.Footprint;
+import dev.slicewright.topology.Shape;
+import dev.slicewright.topology.Twist;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
@@ -177,14 +177,12 @@ class ClusterStepsTest {
         BLOCK,
         cluster.fleet().pod(BLOCK).orElseThrow().topology(),
         Shape.parse("4x4x4"),
-        new Footprint.Cubes(
-            List.of(new CubeId(cube))),
+        new Footprint.Cubes(List.of(new CubeId(cube))),
         Twist.NONE);
   }
 
   private static Move move(Cluster cluster, String request, int cube) {
-    return new Move(
-        cluster.fleet().runningOf(request).get(0), cube(cluster, request, cube));
+    return new Move(cluster.fleet().runningOf(request).get(0), cube(cluster, request, cube));
   }
 
   @Test
@@ -200,8 +198,7 @@ class ClusterStepsTest {
     Plan plan =
         Plan.builder(cluster.fleet().version(), MAY_DO_ALL)
             .move(move(cluster, learner, 2))
-            .eviction(
-                new Eviction(actor, cluster.fleet().runningOf(actor)))
+            .eviction(new Eviction(actor, cluster.fleet().runningOf(actor)))
             .build();
     ClusterPlan told = ClusterPlan.of(cluster, plan);
 

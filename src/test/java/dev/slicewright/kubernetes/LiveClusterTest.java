@@ -188,7 +188,8 @@ class LiveClusterTest {
     List<Event> events = events("train");
     assertThat(events).hasSize(1);
     assertThat(events.get(0).getType()).isEqualTo("Normal");
-    assertThat(events.get(0).getMessage()).contains("needs 2 of 2 cubes in block/blk-a for 4x4x8; 1 is free");
+    assertThat(events.get(0).getMessage())
+        .contains("needs 2 of 2 cubes in block/blk-a for 4x4x8; 1 is free");
   }
 
   @Test

@@ -89,8 +89,7 @@ class PlanPeersTest {
     given.workload(job).running(job.request(), 0, "block/blk-a", "4x4x8", 0, 1);
     given.fail("block/blk-a", 17);
     Cluster cluster = given.build();
-    Plan plan =
-        SlicePlanner.create().repair(cluster.fleet(), PlanningRules.NONE, PlanCase.BUDGET);
+    Plan plan = SlicePlanner.create().repair(cluster.fleet(), PlanningRules.NONE, PlanCase.BUDGET);
 
     Event event = only(ClusterPlan.of(cluster, plan));
     assertThat(event.getReason()).startsWith("Broken");

@@ -1,16 +1,13 @@
 package dev.slicewright.kubernetes;
 
-import static dev.slicewright.kubernetes.PlanCase.at;
 import static dev.slicewright.kubernetes.PlanCase.tree;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.slicewright.SolveBudget;
 import dev.slicewright.fleet.Pod;
-import dev.slicewright.fleet.RunningSlice;
 import dev.slicewright.plan.Eviction;
 import dev.slicewright.plan.Move;
 import dev.slicewright.plan.Plan;
-import dev.slicewright.plan.RequestPlacement;
 import dev.slicewright.request.Drain;
 import dev.slicewright.request.Permission;
 import dev.slicewright.request.PlanningRules;
@@ -30,10 +27,8 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
-import java.util.Collections;
 import java.util.EnumMap;
 import java.util.HashSet;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
@@ -145,8 +140,7 @@ class PlansOfEveryKindTest {
     List<Object> replicated = new ArrayList<>();
     for (String job : jobs) {
       Map<String, Object> spec = jobSpec(accelerator, shape, priority + replicated.size());
-      replicated.add(
-          tree("name", job, "replicas", replicas, "template", tree("spec", spec)));
+      replicated.add(tree("name", job, "replicas", replicas, "template", tree("spec", spec)));
     }
     return PlanCase.generic(
         "jobset.x-k8s.io/v1alpha2",
@@ -244,8 +238,7 @@ class PlansOfEveryKindTest {
           PLANNER.drain(
               cluster.fleet(),
               List.of(
-                  Drain.cubes(
-                          "block/a", List.of(new CubeId(random.nextInt(5)), new CubeId(1)))
+                  Drain.cubes("block/a", List.of(new CubeId(random.nextInt(5)), new CubeId(1)))
                       .by(NOW.plusSeconds(random.nextInt(7200)))),
               any,
               BUDGET);
@@ -253,10 +246,7 @@ class PlansOfEveryKindTest {
         List<Pod> pods = List.copyOf(cluster.fleet().pods());
         Pod pod = pods.get(random.nextInt(pods.size()));
         yield PLANNER.drain(
-            cluster.fleet(),
-            List.of(Drain.hosts(pod.id(), List.of(new HostId(0)))),
-            any,
-            BUDGET);
+            cluster.fleet(), List.of(Drain.hosts(pod.id(), List.of(new HostId(0)))), any, BUDGET);
       }
       case DEFRAGMENT ->
           PLANNER

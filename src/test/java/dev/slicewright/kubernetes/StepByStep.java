@@ -53,7 +53,8 @@ final class StepByStep {
     PlanPlaces places = new PlanPlaces(cluster, told.plan());
     for (Workload workload : cluster.workloads()) {
       work.computeIfAbsent(
-          workload.object(), o -> PlanTrees.map(PlanTrees.copy(WorkloadPatches.tree(workload.source()))));
+          workload.object(),
+          o -> PlanTrees.map(PlanTrees.copy(WorkloadPatches.tree(workload.source()))));
       for (RunningSlice slice : cluster.fleet().runningOf(workload.request().id())) {
         PlacedSlice place = places.running(slice);
         if (place.slice() != null) {
@@ -227,8 +228,7 @@ final class StepByStep {
 
   private Map<String, Object> apply(ClusterStep step) {
     Map<String, Object> before = work.get(step.object());
-    Map<String, Object> after =
-        PlanTrees.map(PlanTrees.patched(before, step.patch().patch()));
+    Map<String, Object> after = PlanTrees.map(PlanTrees.patched(before, step.patch().patch()));
     assertThat(step.patch().applyTo(before)).isEqualTo(after);
     work.put(step.object(), after);
     changed.add(step.object());
@@ -300,10 +300,7 @@ final class StepByStep {
   }
 
   private int slicesAfter(Workload workload) {
-    return told.plan()
-        .applyTo(cluster.fleet())
-        .running()
-        .stream()
+    return told.plan().applyTo(cluster.fleet()).running().stream()
         .filter(s -> PlanPlaces.wholeId(s.request().id()).equals(workload.request().id()))
         .toList()
         .size();
