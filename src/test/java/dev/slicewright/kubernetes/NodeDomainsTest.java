@@ -651,7 +651,7 @@ class NodeDomainsTest {
 
     Cluster cluster = LENIENT.read(nodes);
 
-    Pod block = cluster.fleet().pod("block/a").orElseThrow();
+    Domain block = cluster.domains().domain("block/a").orElseThrow();
     assertThat(block.health()).containsEntry(new Part.Host(new HostId(3)), Health.FAILED);
   }
 }
