@@ -332,7 +332,8 @@ final class NodeConditions {
     Map<String, String> required = new TreeMap<>();
     equal.forEach(
         (key, value) -> {
-          if (isPlain(key) || (key.equals(TpuLabels.TOPOLOGY) && ofPools && !candidates.isEmpty())) {
+          if (isPlain(key)
+              || (key.equals(TpuLabels.TOPOLOGY) && ofPools && !candidates.isEmpty())) {
             required.put(key, value);
           }
         });
@@ -432,7 +433,8 @@ final class NodeConditions {
       }
     }
     for (Term term : terms == null ? List.<Term>of() : terms) {
-      if (anyTerm(candidate, slot) == Verdict.DIFFERS && test(term, candidate, slot) == Verdict.DIFFERS) {
+      if (anyTerm(candidate, slot) == Verdict.DIFFERS
+          && test(term, candidate, slot) == Verdict.DIFFERS) {
         for (Requirement requirement : term.expressions) {
           if (test(requirement, candidate, slot) == Verdict.DIFFERS) {
             differing.add(requirement);
@@ -480,9 +482,7 @@ final class NodeConditions {
     String label = differs ? null : value;
     if (domain.kind() == Domain.Kind.DYNAMIC || label == null) {
       // Nodes get the label of the slice that they become part of.
-      if (label == null
-          && domain.kind() != Domain.Kind.DYNAMIC
-          && differs) {
+      if (label == null && domain.kind() != Domain.Kind.DYNAMIC && differs) {
         return Verdict.DIFFERS;
       }
       label = slot.shape.toString();

@@ -91,9 +91,7 @@ class AdmittedWorkloadsTest {
             name,
             tree(
                 "spec",
-                tree(
-                    "podSets",
-                    list(tree("name", "main", "count", pods, "template", template))),
+                tree("podSets", list(tree("name", "main", "count", pods, "template", template))),
                 "status",
                 tree(
                     "admission",
@@ -168,8 +166,7 @@ class AdmittedWorkloadsTest {
     List<HasMetadata> objects =
         new ArrayList<>(ClusterFixtures.pool("v5p", "tpu-v5p-slice", "2x2x2"));
     objects.add(
-        with(
-            admitted("v1beta2", "wl", "tpu-v5p-slice", "2x2x2", 2, "v5p-0", "v5p-1"), condition));
+        with(admitted("v1beta2", "wl", "tpu-v5p-slice", "2x2x2", 2, "v5p-0", "v5p-1"), condition));
 
     Cluster cluster = ClusterReader.create().read(objects);
 
@@ -200,8 +197,7 @@ class AdmittedWorkloadsTest {
     Cluster withPod = cluster.update(List.of(pod), List.of());
     assertThat(running(withPod)).isEqualTo(running(cluster));
     assertThat(withPod.problems()).isEmpty();
-    HasMetadata slice =
-        ClusterFixtures.slice("any", "2x2x2", "ACTIVATING", List.of("a-c0-e1"));
+    HasMetadata slice = ClusterFixtures.slice("any", "2x2x2", "ACTIVATING", List.of("a-c0-e1"));
     Cluster withSlice = cluster.update(List.of(slice), List.of());
     assertThat(running(withSlice)).isEqualTo(running(cluster));
     assertThat(withSlice.problems()).isEmpty();
@@ -303,7 +299,12 @@ class AdmittedWorkloadsTest {
 
   private static boolean isOpen(Cluster cluster, String node) {
     Cluster.HostRef at = cluster.host(node).orElseThrow();
-    return !cluster.fleet().pod(at.pod()).orElseThrow().cordons().contains(new Part.Host(at.host()));
+    return !cluster
+        .fleet()
+        .pod(at.pod())
+        .orElseThrow()
+        .cordons()
+        .contains(new Part.Host(at.host()));
   }
 
   @Test
@@ -316,9 +317,10 @@ class AdmittedWorkloadsTest {
       Collections.shuffle(objects, new Random(seed));
       Cluster cluster = read(objects);
 
-      assertThat(running(cluster))
-          .containsExactly("Workload/team/one/main/0 2x4 nodepool/sub");
-      assertThat(cluster.requests()).extracting(SliceRequest::id).containsExactly("Workload/team/two/main");
+      assertThat(running(cluster)).containsExactly("Workload/team/one/main/0 2x4 nodepool/sub");
+      assertThat(cluster.requests())
+          .extracting(SliceRequest::id)
+          .containsExactly("Workload/team/two/main");
       assertThat(paths(cluster))
           .containsExactly(
               "Workload/team/two.status.admission.podSetAssignments[0].topologyAssignment");
@@ -337,7 +339,9 @@ class AdmittedWorkloadsTest {
 
     assertThat(running(cluster)).containsExactly("Job/team/other/0 2x2x1 block/a");
     assertThat(cluster.problems()).hasSize(1);
-    assertThat(cluster.requests()).extracting(SliceRequest::id).containsExactly("Workload/team/wl/main");
+    assertThat(cluster.requests())
+        .extracting(SliceRequest::id)
+        .containsExactly("Workload/team/wl/main");
     assertThat(isOpen(cluster, "a-0-2")).isFalse();
   }
 }

@@ -201,8 +201,7 @@ class ClusterFuzzTest {
   private static List<HasMetadata> singles() {
     List<HasMetadata> objects = new ArrayList<>();
     for (int i = 0; i < 3; i++) {
-      objects.add(
-          ClusterFixtures.single("one-" + i, "one", "tpu-v5-lite-podslice", "2x2", 4));
+      objects.add(ClusterFixtures.single("one-" + i, "one", "tpu-v5-lite-podslice", "2x2", 4));
     }
     Job job = ClusterFixtures.job("team", "tiny", "tpu-v5-lite-podslice", "2x2", 0);
     objects.add(job);
@@ -246,8 +245,7 @@ class ClusterFuzzTest {
         tree(
             "matchExpressions",
             List.of(
-                tree(
-                    "key", TpuLabels.NODE_POOL, "operator", "NotIn", "values", List.of("other"))));
+                tree("key", TpuLabels.NODE_POOL, "operator", "NotIn", "values", List.of("other"))));
     return tree(
         "nodeAffinity",
         tree(
@@ -382,7 +380,8 @@ class ClusterFuzzTest {
           texts.add(text);
           read = read.plus(ManifestReader.create().read(text));
         }
-        KubernetesObjects given = KubernetesObjects.of(left.stream().map(seed.objects::get).toList()).plus(read);
+        KubernetesObjects given =
+            KubernetesObjects.of(left.stream().map(seed.objects::get).toList()).plus(read);
         Cluster cluster = check(given);
         sound += cluster.problems().isEmpty() ? 1 : 0;
         if (i % PLANNED == 0) {

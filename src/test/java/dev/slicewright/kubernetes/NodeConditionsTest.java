@@ -110,7 +110,9 @@ class NodeConditionsTest {
             List.of(
                 Map.of("matchExpressions", List.of(state("In", "HEALTHY"))),
                 Map.of("matchExpressions", List.of(expression(TpuLabels.BLOCK, "In", "another")))));
-    assertThat(NodeConditions.read(either).match(new DomainColumns(List.of(block)), slot).problems()).hasSize(1);
+    assertThat(
+            NodeConditions.read(either).match(new DomainColumns(List.of(block)), slot).problems())
+        .hasSize(1);
   }
 
   @Test
@@ -147,7 +149,9 @@ class NodeConditionsTest {
     StubDomain eight = StubDomain.node(AcceleratorType.V5E, "eight", "2x4");
     Match match =
         NodeConditions.read(Map.of())
-            .match(new DomainColumns(List.of(four, eight)), new Slot(Set.of("v5e"), Shape.of(2, 4), false, 8, false));
+            .match(
+                new DomainColumns(List.of(four, eight)),
+                new Slot(Set.of("v5e"), Shape.of(2, 4), false, 8, false));
     assertThat(match.possible()).containsExactly(eight);
     assertThat(forbidden(match)).containsExactly("nodepool/four");
   }

@@ -267,7 +267,7 @@ class RunningOnNodesTest {
     }
 
     assertThat(ClusterReader.create().read(objects).fleet().running())
-        .hasSize(2)
+        .hasSize(1)
         .allSatisfy(slice -> assertThat(slice.request().id()).hasSizeLessThan(254));
   }
 }
