@@ -61,7 +61,7 @@ final class Claim {
       boolean leaving,
       @Nullable SliceManifest manifest) {
     this.object = object;
-    this.ownId = ownId;
+    this.ownId = Names.id(ownId);
     this.domain = domain;
     this.shape = shape;
     this.footprint = footprint;

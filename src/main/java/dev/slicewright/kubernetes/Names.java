@@ -18,7 +18,11 @@ final class Names {
 
   /** The id of the request of a workload, such as {@code JobSet/team-a/train/workers}. */
   static String request(String kind, String namespace, String name, String podSet) {
-    String id = kind + "/" + namespace + "/" + name + (podSet.isEmpty() ? "" : "/" + podSet);
+    return id(kind + "/" + namespace + "/" + name + (podSet.isEmpty() ? "" : "/" + podSet));
+  }
+
+  /** An id that a request can have: itself, or where it is too long its beginning and a digest. */
+  static String id(String id) {
     return id.length() <= MAX_REQUEST_ID
         ? id
         : id.substring(0, MAX_REQUEST_ID - DIGITS - 1) + "~" + digest(id);

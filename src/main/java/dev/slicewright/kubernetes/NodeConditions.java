@@ -7,7 +7,6 @@ import dev.slicewright.request.SliceRequest;
 import dev.slicewright.topology.Shape;
 import io.fabric8.kubernetes.api.model.Taint;
 import java.util.ArrayList;
-import java.util.Collection;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -54,7 +53,12 @@ final class NodeConditions {
     }
   }
 
-  private record Requirement(String field, String key, String operator, List<String> values) {}
+  private record Requirement(
+      String field, String key, String operator, List<String> values, Set<String> set) {
+    Requirement(String field, String key, String operator, List<String> values) {
+      this(field, key, operator, values, Set.copyOf(values));
+    }
+  }
 
   /** All expressions and all fields must hold; one without either matches nothing. */
   private record Term(List<Requirement> expressions, List<Requirement> fields) {}
@@ -257,32 +261,47 @@ final class NodeConditions {
 
   // ---------------------------------------------------------------- matching
 
+  /** A domain, and where its labels are. */
+  private record Candidate(Domain domain, int number, DomainColumns columns) {
+
+    @Nullable String value(String key) {
+      return columns.value(key, number);
+    }
+
+    boolean hasAll(Map<String, String> labels) {
+      for (Map.Entry<String, String> label : labels.entrySet()) {
+        if (!label.getValue().equals(value(label.getKey()))) {
+          return false;
+        }
+      }
+      return true;
+    }
+  }
+
   /** The domains that will do; remembered, so that equal templates share the work. */
-  Match match(Collection<Domain> domains, Slot slot) {
+  Match match(DomainColumns domains, Slot slot) {
     return matches.computeIfAbsent(slot, s -> compute(domains, s));
   }
 
-  private Match compute(Collection<Domain> all, Slot slot) {
-    List<Domain> domains = new ArrayList<>();
-    for (Domain domain : all) {
-      if (slot.accelerators.isEmpty()
-          || slot.accelerators.contains(domain.topology().accelerator().name())) {
-        domains.add(domain);
-      }
+  private Match compute(DomainColumns all, Slot slot) {
+    List<Candidate> candidates = new ArrayList<>();
+    for (int i : all.of(slot.accelerators)) {
+      candidates.add(new Candidate(all.domains().get(i), i, all));
     }
-    Map<String, String> required = required(domains, slot);
+    Map<String, String> required = required(candidates, slot);
     List<String> forbidden = new ArrayList<>();
     List<Domain> possible = new ArrayList<>();
     Map<Requirement, List<String>> undecided = new LinkedHashMap<>();
-    for (Domain domain : domains) {
-      Verdict verdict = verdict(domain, slot);
+    for (Candidate candidate : candidates) {
+      Domain domain = candidate.domain;
+      Verdict verdict = verdict(candidate, slot);
       if (verdict == Verdict.YES) {
         possible.add(domain);
       } else if (verdict == Verdict.DIFFERS) {
-        for (Requirement requirement : differing(domain, slot)) {
+        for (Requirement requirement : differing(candidate, slot)) {
           undecided.computeIfAbsent(requirement, r -> new ArrayList<>()).add(domain.id());
         }
-      } else if (domain.labels().entrySet().containsAll(required.entrySet())) {
+      } else if (candidate.hasAll(required)) {
         forbidden.add(domain.id());
       }
     }
@@ -300,19 +319,21 @@ final class NodeConditions {
   /**
    * Labels that pods must have: of those asked for with one value, those that are labels of pods.
    */
-  private Map<String, String> required(List<Domain> domains, Slot slot) {
+  private Map<String, String> required(List<Candidate> candidates, Slot slot) {
     // Pods whose slices bring their topology with them do not have it as a label.
     boolean ofPools =
         slot.poolTopology
-            || domains.stream()
-                .allMatch(
-                    domain ->
-                        domain.kind() != Domain.Kind.DYNAMIC
-                            && domain.labels().containsKey(TpuLabels.TOPOLOGY));
+            || equal.containsKey(TpuLabels.TOPOLOGY)
+                && candidates.stream()
+                    .allMatch(
+                        candidate ->
+                            candidate.domain.kind() != Domain.Kind.DYNAMIC
+                                && isOne(candidate.value(TpuLabels.TOPOLOGY)));
     Map<String, String> required = new TreeMap<>();
     equal.forEach(
         (key, value) -> {
-          if (isPlain(key) || (key.equals(TpuLabels.TOPOLOGY) && ofPools && !domains.isEmpty())) {
+          if (isPlain(key)
+              || (key.equals(TpuLabels.TOPOLOGY) && ofPools && !candidates.isEmpty())) {
             required.put(key, value);
           }
         });
@@ -345,14 +366,15 @@ final class NodeConditions {
         && (key.endsWith(TpuLabels.ID_SUFFIX) || key.endsWith(TpuLabels.STATE_SUFFIX));
   }
 
-  private Verdict verdict(Domain domain, Slot slot) {
+  private Verdict verdict(Candidate candidate, Slot slot) {
+    Domain domain = candidate.domain;
     boolean fits =
         domain.topology().hostTile().chips() == slot.chips
             && isTolerated(domain)
             && !(slot.withinCube
                 && domain.kind() == Domain.Kind.DYNAMIC
                 && slot.shape.chips() > CUBE_CHIPS);
-    return fits ? all(selector, domain, slot).and(anyTerm(domain, slot)) : Verdict.NO;
+    return fits ? all(selector, candidate, slot).and(anyTerm(candidate, slot)) : Verdict.NO;
   }
 
   private boolean isTolerated(Domain domain) {
@@ -372,53 +394,54 @@ final class NodeConditions {
     return given == null ? "" : given;
   }
 
-  private Verdict all(List<Requirement> requirements, Domain domain, Slot slot) {
+  private Verdict all(List<Requirement> requirements, Candidate candidate, Slot slot) {
     Verdict verdict = Verdict.YES;
     for (Requirement requirement : requirements) {
-      verdict = verdict.and(test(requirement, domain, slot));
+      verdict = verdict.and(test(requirement, candidate, slot));
     }
     return verdict;
   }
 
-  private Verdict anyTerm(Domain domain, Slot slot) {
+  private Verdict anyTerm(Candidate candidate, Slot slot) {
     if (terms == null) {
       return Verdict.YES;
     }
     Verdict verdict = Verdict.NO;
     for (Term term : terms) {
-      verdict = verdict.or(test(term, domain, slot));
+      verdict = verdict.or(test(term, candidate, slot));
     }
     return verdict;
   }
 
-  private Verdict test(Term term, Domain domain, Slot slot) {
+  private Verdict test(Term term, Candidate candidate, Slot slot) {
     if (term.expressions.isEmpty() && term.fields.isEmpty()) {
       return Verdict.NO;
     }
-    Verdict verdict = all(term.expressions, domain, slot);
+    Verdict verdict = all(term.expressions, candidate, slot);
     for (Requirement field : term.fields) {
-      verdict = verdict.and(testName(field, domain));
+      verdict = verdict.and(testName(field, candidate.domain));
     }
     return verdict;
   }
 
   /** The requirements that keep a domain from being decided. */
-  private List<Requirement> differing(Domain domain, Slot slot) {
+  private List<Requirement> differing(Candidate candidate, Slot slot) {
     List<Requirement> differing = new ArrayList<>();
     for (Requirement requirement : selector) {
-      if (test(requirement, domain, slot) == Verdict.DIFFERS) {
+      if (test(requirement, candidate, slot) == Verdict.DIFFERS) {
         differing.add(requirement);
       }
     }
     for (Term term : terms == null ? List.<Term>of() : terms) {
-      if (anyTerm(domain, slot) == Verdict.DIFFERS && test(term, domain, slot) == Verdict.DIFFERS) {
+      if (anyTerm(candidate, slot) == Verdict.DIFFERS
+          && test(term, candidate, slot) == Verdict.DIFFERS) {
         for (Requirement requirement : term.expressions) {
-          if (test(requirement, domain, slot) == Verdict.DIFFERS) {
+          if (test(requirement, candidate, slot) == Verdict.DIFFERS) {
             differing.add(requirement);
           }
         }
         for (Requirement field : term.fields) {
-          if (testName(field, domain) == Verdict.DIFFERS) {
+          if (testName(field, candidate.domain) == Verdict.DIFFERS) {
             differing.add(field);
           }
         }
@@ -427,30 +450,39 @@ final class NodeConditions {
     return differing;
   }
 
-  private Verdict test(Requirement requirement, Domain domain, Slot slot) {
+  private Verdict test(Requirement requirement, Candidate candidate, Slot slot) {
     String key = requirement.key;
+    Domain domain = candidate.domain;
     if (key.equals(TpuLabels.SLICE)) {
       return Verdict.YES;
     }
     if (key.equals(TpuLabels.TOPOLOGY)) {
-      return testTopology(requirement, domain, slot);
+      return testTopology(requirement, candidate, slot);
     }
     if (isPartition(key)) {
       return testPartition(requirement, domain);
     }
-    if (domain.varyingLabels().contains(key)) {
-      return Verdict.DIFFERS;
-    }
-    return Verdict.of(holds(requirement, domain.labels().get(key)));
+    String value = candidate.value(key);
+    return isDiffering(value) ? Verdict.DIFFERS : Verdict.of(holds(requirement, value));
   }
 
-  private static Verdict testTopology(Requirement requirement, Domain domain, Slot slot) {
-    String label = domain.labels().get(TpuLabels.TOPOLOGY);
+  private static boolean isOne(@Nullable String value) {
+    return value != null && !isDiffering(value);
+  }
+
+  @SuppressWarnings("ReferenceEquality") // it is no value of a label
+  private static boolean isDiffering(@Nullable String value) {
+    return value == DomainColumns.DIFFERS;
+  }
+
+  private static Verdict testTopology(Requirement requirement, Candidate candidate, Slot slot) {
+    Domain domain = candidate.domain;
+    String value = candidate.value(TpuLabels.TOPOLOGY);
+    boolean differs = isDiffering(value);
+    String label = differs ? null : value;
     if (domain.kind() == Domain.Kind.DYNAMIC || label == null) {
       // Nodes get the label of the slice that they become part of.
-      if (label == null
-          && domain.kind() != Domain.Kind.DYNAMIC
-          && domain.varyingLabels().contains(TpuLabels.TOPOLOGY)) {
+      if (label == null && domain.kind() != Domain.Kind.DYNAMIC && differs) {
         return Verdict.DIFFERS;
       }
       label = slot.shape.toString();
@@ -510,10 +542,9 @@ final class NodeConditions {
 
   /** Whether a node with this value of the label (null: without it) satisfies a requirement. */
   private static boolean holds(Requirement requirement, @Nullable String label) {
-    List<String> values = requirement.values;
     return switch (requirement.operator) {
-      case "In" -> label != null && values.contains(label);
-      case "NotIn" -> label == null || !values.contains(label);
+      case "In" -> label != null && requirement.set.contains(label);
+      case "NotIn" -> label == null || !requirement.set.contains(label);
       case "Exists" -> label != null;
       case "DoesNotExist" -> label == null;
       case "Gt", "Lt" -> label != null && compares(requirement, label);

@@ -29,6 +29,7 @@ final class NodeDomain implements Domain {
 
   private final DomainLayout layout;
   private final List<NodeFacts.KeepOff> taints;
+  private final List<Taint> ownTaints; // the same, as templates tolerate them
   private final Map<Part, Health> health;
   private final List<HostId> cordons;
   private final List<Problem> problems;
@@ -43,6 +44,7 @@ final class NodeDomain implements Domain {
     this.layout = layout;
     Reading reading = new Reading(layout, nodes);
     this.taints = reading.sharedTaints();
+    this.ownTaints = taints.stream().map(NodeFacts.KeepOff::taint).toList();
     this.cordons = reading.cordons(taints);
     this.health = Collections.unmodifiableMap(reading.health());
     this.problems = List.copyOf(reading.problems);
@@ -88,7 +90,7 @@ final class NodeDomain implements Domain {
 
   @Override
   public List<Taint> taints() {
-    return taints.stream().map(NodeFacts.KeepOff::taint).toList();
+    return ownTaints;
   }
 
   @Override

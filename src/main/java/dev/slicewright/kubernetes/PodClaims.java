@@ -109,7 +109,7 @@ final class PodClaims {
         continue;
       }
       Domain domain = seat.place().domain();
-      String request = seat.owner() == null ? seat.ref().path() : seat.owner().request();
+      String request = seat.owner() == null ? Names.id(seat.ref().path()) : seat.owner().request();
       int slice = seat.owner() == null ? 0 : seat.owner().slice();
       groups
           .computeIfAbsent(

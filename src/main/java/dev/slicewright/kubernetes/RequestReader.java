@@ -324,11 +324,7 @@ final class RequestReader {
 
   private void checkHost(List<AcceleratorType> types, long chips) {
     Set<Long> sizes = new TreeSet<>();
-    for (Domain domain : context.domains()) {
-      if (types.contains(domain.topology().accelerator())) {
-        sizes.add(domain.topology().hostTile().chips());
-      }
-    }
+    types.forEach(type -> sizes.addAll(context.hostChips(type)));
     if (sizes.isEmpty()) {
       types.forEach(
           type -> type.machineTypes().forEach(machine -> sizes.add((long) machine.chips())));

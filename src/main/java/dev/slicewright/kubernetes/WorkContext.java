@@ -5,7 +5,6 @@ import dev.slicewright.topology.Shape;
 import dev.slicewright.topology.TpuTopology;
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.Collection;
 import java.util.HashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -35,25 +34,29 @@ final class WorkContext {
   private static final List<AcceleratorType> PLATFORM =
       AcceleratorType.known().stream().filter(t -> t.gkeAccelerator().isPresent()).toList();
 
-  private final Collection<Domain> domains;
+  private final DomainColumns domains;
   private final TenantBy tenantBy;
   private final Priorities priorities;
   private final List<AcceleratorType> present; // in some domain
   private final Map<String, List<AcceleratorType>> byLabel = new HashMap<>();
   private final Map<AcceleratorType, Set<TpuTopology>> topologies = new HashMap<>(); // here
+  private final Map<AcceleratorType, Set<Long>> hostChips = new HashMap<>();
   private final Map<AcceleratorType, TpuTopology> published = new HashMap<>();
   private final Map<ShapeKey, Legality> legality = new HashMap<>();
   private final Map<List<@Nullable Object>, NodeConditions> conditions = new HashMap<>();
 
   WorkContext(Domains domains, ReadSettings settings, Priorities priorities) {
-    this.domains = List.copyOf(domains.all());
+    this.domains = new DomainColumns(domains.all());
     this.tenantBy = settings.tenantBy();
     this.priorities = priorities;
     Set<AcceleratorType> types = new LinkedHashSet<>();
-    for (Domain domain : this.domains) {
+    for (Domain domain : this.domains.domains()) {
       AcceleratorType type = domain.topology().accelerator();
       types.add(type);
       topologies.computeIfAbsent(type, t -> new LinkedHashSet<>()).add(domain.topology());
+      hostChips
+          .computeIfAbsent(type, t -> new TreeSet<>())
+          .add(domain.topology().hostTile().chips());
       String label = domain.labels().get(TpuLabels.ACCELERATOR);
       if (label != null) {
         List<AcceleratorType> labelled = byLabel.computeIfAbsent(label, l -> new ArrayList<>());
@@ -65,8 +68,13 @@ final class WorkContext {
     this.present = List.copyOf(types);
   }
 
-  Collection<Domain> domains() {
+  DomainColumns domains() {
     return domains;
+  }
+
+  /** The numbers of chips that hosts of an accelerator have here. */
+  Set<Long> hostChips(AcceleratorType type) {
+    return hostChips.getOrDefault(type, Set.of());
   }
 
   TenantBy tenantBy() {

@@ -25,11 +25,12 @@ import tools.jackson.databind.json.JsonMapper;
 
 /**
  * Whole small clusters with damaged fields and damaged bytes: whatever the damage, they end in a
- * cluster or in listed problems, and what is sound is planned and read back.
+ * cluster or in listed problems, and what is sound is planned and read back. For more of it, {@code
+ * -Dfuzz.inputs=1000000 -Dfuzz.seed=7}.
  */
 class ClusterFuzzTest {
 
-  private static final int INPUTS = Integer.getInteger("inputs", 100_000);
+  private static final int INPUTS = Integer.getInteger("fuzz.inputs", 15_000);
   private static final int PLANNED = 50; // one of so many
   private static final ClusterReader LENIENT = ClusterReader.builder().lenient(true).build();
   private static final ClusterReader STRICT = ClusterReader.create();
@@ -356,7 +357,7 @@ class ClusterFuzzTest {
   @Test
   void everyClusterEndsInAClusterOrInListedProblems() {
     List<Seed> seeds = seeds();
-    SplittableRandom all = new SplittableRandom(Long.getLong("seed", 20_260_102));
+    SplittableRandom all = new SplittableRandom(Long.getLong("fuzz.seed", 20_260_102));
     int sound = 0;
     int planned = 0;
     for (int i = 0; i < INPUTS; i++) {

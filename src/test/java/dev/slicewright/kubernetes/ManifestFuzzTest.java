@@ -14,7 +14,7 @@ import java.util.SplittableRandom;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
-/** Damaged manifests end in objects or listed problems, whatever the damage. */
+/** Damaged manifests end in a cluster or in listed problems, whatever the damage. */
 class ManifestFuzzTest {
 
   private static final Path SEEDS = Path.of("src/test/resources/kubernetes/seeds");
@@ -99,7 +99,7 @@ class ManifestFuzzTest {
   }
 
   @Test
-  void everyInputEndsInObjectsOrProblems() throws IOException {
+  void everyInputEndsInAClusterOrProblems() throws IOException {
     long[] counts = new long[3];
 
     fuzz(
@@ -109,6 +109,10 @@ class ManifestFuzzTest {
           counts[0] += objects.all().size();
           counts[1] += objects.problems().isEmpty() ? 0 : 1;
           counts[2] += objects.all().isEmpty() ? 0 : 1;
+          Cluster cluster = ClusterFuzzTest.check(objects);
+          if (counts[1] % 500 == 499) {
+            ClusterFuzzTest.plan(cluster);
+          }
         });
 
     // The damage is neither so small that nothing is wrong nor so large that nothing is read.

@@ -100,7 +100,7 @@ class NodeConditionsTest {
                     "matchExpressions",
                     List.of(expression(TpuLabels.BLOCK, "In", "blk"), state("Exists")))));
     Slot slot = new Slot(Set.of("tpu7x"), Shape.of(4, 4, 4), false, 4, false);
-    Match match = NodeConditions.read(spec).match(List.of(block), slot);
+    Match match = NodeConditions.read(spec).match(new DomainColumns(List.of(block)), slot);
     // The second alternative takes degraded cubes, so that the first adds nothing.
     assertThat(match.base().healthyOnly()).isFalse();
     assertThat(match.possible()).containsExactly(block);
@@ -110,7 +110,9 @@ class NodeConditionsTest {
             List.of(
                 Map.of("matchExpressions", List.of(state("In", "HEALTHY"))),
                 Map.of("matchExpressions", List.of(expression(TpuLabels.BLOCK, "In", "another")))));
-    assertThat(NodeConditions.read(either).match(List.of(block), slot).problems()).hasSize(1);
+    assertThat(
+            NodeConditions.read(either).match(new DomainColumns(List.of(block)), slot).problems())
+        .hasSize(1);
   }
 
   @Test
@@ -127,7 +129,7 @@ class NodeConditionsTest {
         (expression, expected) -> {
           Map<String, Object> spec =
               affinity(List.of(Map.of("matchExpressions", List.of(expression))));
-          Match match = NodeConditions.read(spec).match(List.of(block), slot);
+          Match match = NodeConditions.read(spec).match(new DomainColumns(List.of(block)), slot);
           assertThat(match.base().healthyOnly()).as("%s", expression).isEqualTo(expected);
           assertThat(match.possible()).as("%s", expression).containsExactly(block);
           assertThat(match.problems()).isEmpty();
@@ -136,7 +138,7 @@ class NodeConditionsTest {
     Match sick =
         NodeConditions.read(
                 affinity(List.of(Map.of("matchExpressions", List.of(state("In", "DEGRADED"))))))
-            .match(List.of(block), slot);
+            .match(new DomainColumns(List.of(block)), slot);
     assertThat(sick.possible()).isEmpty();
     assertThat(sick.problems()).hasSize(1);
   }
@@ -147,7 +149,9 @@ class NodeConditionsTest {
     StubDomain eight = StubDomain.node(AcceleratorType.V5E, "eight", "2x4");
     Match match =
         NodeConditions.read(Map.of())
-            .match(List.of(four, eight), new Slot(Set.of("v5e"), Shape.of(2, 4), false, 8, false));
+            .match(
+                new DomainColumns(List.of(four, eight)),
+                new Slot(Set.of("v5e"), Shape.of(2, 4), false, 8, false));
     assertThat(match.possible()).containsExactly(eight);
     assertThat(forbidden(match)).containsExactly("nodepool/four");
   }
@@ -312,7 +316,7 @@ class NodeConditionsTest {
     assertThat(conditions.problems()).isEmpty();
     List<Domain> domains = new ArrayList<>();
     pods.forEach(pod -> domains.add(pod.domain));
-    return conditions.match(domains, SLOT);
+    return conditions.match(new DomainColumns(domains), SLOT);
   }
 
   // ---------------------------------------------------------------- the plain evaluation

@@ -9,6 +9,7 @@ import dev.slicewright.SolveBudget;
 import dev.slicewright.cost.CostTerms;
 import dev.slicewright.fleet.Fleet;
 import dev.slicewright.fleet.Health;
+import dev.slicewright.fleet.Part;
 import dev.slicewright.fleet.Pod;
 import dev.slicewright.plan.Plan;
 import dev.slicewright.plan.PlanVerifier;
@@ -641,5 +642,16 @@ class NodeDomainsTest {
     assertThat(cluster.node("nodepool/p", new HostId(-1))).isEmpty();
     assertThat(cluster.node("nodepool/p", new HostId(3))).contains("p-3");
     assertThat(cluster.workload("nothing")).isEmpty();
+  }
+
+  @Test
+  void aNodeWithoutANameIsNotTheMissingNodeOfItsPartition() {
+    List<Node> nodes = ClusterFixtures.block("a", 1);
+    nodes.get(3).getMetadata().setName(null);
+
+    Cluster cluster = LENIENT.read(nodes);
+
+    Domain block = cluster.domains().domain("block/a").orElseThrow();
+    assertThat(block.health()).containsEntry(new Part.Host(new HostId(3)), Health.FAILED);
   }
 }

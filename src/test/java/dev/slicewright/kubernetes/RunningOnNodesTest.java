@@ -253,4 +253,21 @@ class RunningOnNodesTest {
     }
     assertThat(problems.list()).isEmpty();
   }
+
+  @Test
+  void aPodWithTheLongestNameRunsThoughNoRequestCanBeCalledSo() {
+    List<HasMetadata> objects = new ArrayList<>(ClusterFixtures.subslicing("v6e", "4x4"));
+    Job job = ClusterFixtures.job("team", "gone", "tpu-v6e-slice", "2x4", 0);
+    List<String> names = List.of("a".repeat(253), "a".repeat(252) + "b");
+    for (int i = 0; i < 2; i++) {
+      Pod pod = ClusterFixtures.podOf(job, 0, "v6e-" + 2 * i);
+      pod.getMetadata().setName(names.get(i));
+      pod.getMetadata().setDeletionTimestamp("2026-01-01T00:00:00Z");
+      objects.add(pod);
+    }
+
+    assertThat(ClusterReader.create().read(objects).fleet().running())
+        .hasSize(1)
+        .allSatisfy(slice -> assertThat(slice.request().id()).hasSizeLessThan(254));
+  }
 }
