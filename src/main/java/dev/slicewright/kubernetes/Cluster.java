@@ -29,7 +29,7 @@ public final class Cluster {
   /**
    * What the id of a request ends in that stands for those slices of a workload that do not run.
    */
-  static final String REST = "#rest";
+  private static final String REST = "#rest";
 
   /**
    * A host of the fleet. Immutable, safe to share.
@@ -190,9 +190,14 @@ public final class Cluster {
    * @return the workload, or empty
    */
   public Optional<Workload> workload(String request) {
-    String whole =
-        request.endsWith(REST) ? request.substring(0, request.length() - REST.length()) : request;
-    return Optional.ofNullable(workloads.get(whole));
+    return Optional.ofNullable(workloads.get(wholeId(request)));
+  }
+
+  /** The id of the whole request, of one that stands for its rest too. */
+  static String wholeId(String request) {
+    return request.endsWith(REST)
+        ? request.substring(0, request.length() - REST.length())
+        : request;
   }
 
   /**

@@ -20,8 +20,6 @@ import org.jspecify.annotations.Nullable;
  */
 final class KueueAdmission {
 
-  private static final Shape CUBE = Shape.of(4, 4, 4);
-
   private KueueAdmission() {}
 
   /** Whether a workload is an object of Kueue's own kind, which its slices then name as owner. */
@@ -42,7 +40,7 @@ final class KueueAdmission {
   /** The levels above the hostname of the topology that a place is part of, from the widest. */
   private static List<Level> levels(PlacedSlice place) {
     return switch (place.domain().kind()) {
-      case DYNAMIC -> List.of(new Level(TpuLabels.BLOCK, null), partitions(place, CUBE));
+      case DYNAMIC -> List.of(new Level(TpuLabels.BLOCK, null), partitions(place, SlicePlaces.CUBE));
       case SUBSLICING -> {
         List<Level> levels = new ArrayList<>();
         levels.add(new Level(TpuLabels.NODE_POOL, null));

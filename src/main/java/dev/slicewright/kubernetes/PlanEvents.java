@@ -52,7 +52,7 @@ final class PlanEvents {
       Cluster cluster, Plan plan, PlanPlaces places, Set<String> leftOut, Instant now) {
     PlanEvents events = new PlanEvents(cluster, plan, places, now);
     for (RequestPlacement placement : plan.placements()) {
-      if (!leftOut.contains(PlanPlaces.wholeId(placement.request().id()))) {
+      if (!leftOut.contains(Cluster.wholeId(placement.request().id()))) {
         events.placed(placement);
       }
     }
@@ -174,7 +174,7 @@ final class PlanEvents {
   }
 
   private void add(String type, String reason, String request, String message) {
-    String whole = PlanPlaces.wholeId(request);
+    String whole = Cluster.wholeId(request);
     ObjectRef object =
         cluster
             .workload(whole)

@@ -73,7 +73,7 @@ final class PlanPlaces {
   /** The workload's request, where a request stands for its rest. */
   SliceRequest whole(SliceRequest request) {
     return requests.computeIfAbsent(
-        wholeId(request.id()),
+        Cluster.wholeId(request.id()),
         id -> {
           if (!id.equals(request.id())) {
             List<RunningSlice> siblings = fleet.runningOf(id);
@@ -89,15 +89,9 @@ final class PlanPlaces {
         });
   }
 
-  static String wholeId(String request) {
-    return request.endsWith(Cluster.REST)
-        ? request.substring(0, request.length() - Cluster.REST.length())
-        : request;
-  }
-
   /** A slice's number among all slices of its workload. */
   SliceId idOf(SliceId id) {
-    String whole = wholeId(id.request());
+    String whole = Cluster.wholeId(id.request());
     if (whole.equals(id.request())) {
       return id;
     }

@@ -63,7 +63,7 @@ final class PlanSteps {
       wanted.put(request, places.after(request).size());
     }
     for (Step step : rollout.steps()) {
-      String request = PlanPlaces.wholeId(step.slice().request());
+      String request = Cluster.wholeId(step.slice().request());
       Set<Integer> after = new TreeSet<>();
       step.after().forEach(number -> after.addAll(done.getOrDefault(number, Set.of())));
       if (leftOut.contains(request)) {
@@ -339,7 +339,7 @@ final class PlanSteps {
    */
   private void dropSurplus() {
     Set<String> unplaced = new TreeSet<>();
-    rollout.plan().unplaced().forEach(u -> unplaced.add(PlanPlaces.wholeId(u.request())));
+    rollout.plan().unplaced().forEach(u -> unplaced.add(Cluster.wholeId(u.request())));
     for (SliceManifest slice : cluster.slices()) {
       String request = slice.annotations().getOrDefault(TpuLabels.OWN_REQUEST, "");
       boolean failed = slice.state().filter(state -> !state.takesPartitions()).isPresent();

@@ -87,7 +87,7 @@ final class PodOwners implements Owners {
     this.seats = seats;
     Map<String, TreeSet<String>> unnumbered = new TreeMap<>();
     for (HasMetadata object : objects) {
-      if (object instanceof Pod pod && !isOver(pod) && number(pod, COMPLETION_INDEX) < 0) {
+      if (object instanceof Pod pod && !PodSeats.hasEnded(pod) && number(pod, COMPLETION_INDEX) < 0) {
         Workload workload = workload(pod);
         if (workload != null && workload.request().slices() > 1) {
           unnumbered
@@ -103,11 +103,6 @@ final class PodOwners implements Owners {
             ranks.put(path, rank++);
           }
         });
-  }
-
-  private static boolean isOver(Pod pod) {
-    String phase = pod.getStatus() == null ? null : pod.getStatus().getPhase();
-    return "Succeeded".equals(phase) || "Failed".equals(phase);
   }
 
   @Override
@@ -147,8 +142,7 @@ final class PodOwners implements Owners {
 
   private static String request(HasMetadata top, String podSet) {
     ObjectRef ref = ObjectRef.of(top);
-    WorkKind kind = WorkIndex.kind(top);
-    boolean named = kind == WorkKind.JOB_SET || kind == WorkKind.WORKLOAD;
+    boolean named = WorkIndex.kind(top).hasPodSets();
     return Names.request(ref.kind(), ref.namespace(), ref.name(), named ? podSet : "");
   }
 

@@ -175,8 +175,7 @@ final class WorkloadTranslator {
       Problems mild,
       Problems found) {
     ObjectRef ref = ObjectRef.of(object);
-    boolean named = kind == WorkKind.JOB_SET || kind == WorkKind.WORKLOAD;
-    String podSet = named ? ask.name() : "";
+    String podSet = kind.hasPodSets() ? ask.name() : "";
     String id = Names.request(ref.kind(), ref.namespace(), ref.name(), podSet);
     for (PodSet member : ask.podSets()) {
       seats.put(ref.path() + "/" + member.name(), new PodOwners.Seat(id, member.pods()));
@@ -306,13 +305,9 @@ final class WorkloadTranslator {
       }
     }
     if (queue.isEmpty()) {
-      queue = orEmpty(Generic.labels(object).get(TpuLabels.QUEUE));
+      queue = Generic.labels(object).getOrDefault(TpuLabels.QUEUE, "");
     }
     return queue.isEmpty() ? namespace : namespace + "/" + queue;
-  }
-
-  private static String orEmpty(@Nullable String text) {
-    return text == null ? "" : text;
   }
 
   // ---------------------------------------------------------------- names

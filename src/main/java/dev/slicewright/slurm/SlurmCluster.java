@@ -10,7 +10,6 @@ import dev.slicewright.request.PlanningRules;
 import dev.slicewright.request.SliceRequest;
 import dev.slicewright.topology.Footprint;
 import dev.slicewright.topology.Shape;
-import dev.slicewright.topology.TpuTopology;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashSet;
@@ -98,20 +97,7 @@ public final class SlurmCluster {
       if (torus.name().isEmpty() || !names.add(torus.name())) {
         problems.add(path, "expected a name of its own; choose another");
       }
-      if (torus.dims().x() > TpuTopology.MAX_X
-          || Math.max(torus.dims().y(), torus.dims().z()) > TpuTopology.MAX_YZ) {
-        problems.add(
-            path + ".dims",
-            "expected at most "
-                + TpuTopology.MAX_X
-                + "x"
-                + TpuTopology.MAX_YZ
-                + "x"
-                + TpuTopology.MAX_YZ
-                + " cells, but was "
-                + torus.dims()
-                + "; let the longest axis be z");
-      }
+      SlurmTorus.whyTooLarge(torus.dims()).ifPresent(why -> problems.add(path + ".dims", why));
       for (String node : torus.nodes()) {
         if (!node.isEmpty() && !nodes.add(node)) {
           problems.add(path + ".nodes", node + " is in another torus too; name it once");
