@@ -20,6 +20,17 @@ import org.jspecify.annotations.Nullable;
  */
 final class KueueAdmission {
 
+  private static final Comparator<List<String>> LEXICAL =
+      (a, b) -> {
+        for (int i = 0; i < Math.min(a.size(), b.size()); i++) {
+          int c = a.get(i).compareTo(b.get(i));
+          if (c != 0) {
+            return c;
+          }
+        }
+        return Integer.compare(a.size(), b.size());
+      };
+
   private KueueAdmission() {}
 
   /** Whether a workload is an object of Kueue's own kind, which its slices then name as owner. */
@@ -110,15 +121,4 @@ final class KueueAdmission {
         });
     return assignments;
   }
-
-  private static final Comparator<List<String>> LEXICAL =
-      (a, b) -> {
-        for (int i = 0; i < Math.min(a.size(), b.size()); i++) {
-          int c = a.get(i).compareTo(b.get(i));
-          if (c != 0) {
-            return c;
-          }
-        }
-        return Integer.compare(a.size(), b.size());
-      };
 }

@@ -11,6 +11,7 @@ import dev.slicewright.plan.Staying;
 import dev.slicewright.plan.Unplaced;
 import io.fabric8.kubernetes.api.model.Event;
 import io.fabric8.kubernetes.api.model.EventBuilder;
+import java.nio.charset.StandardCharsets;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
@@ -230,7 +231,7 @@ final class PlanEvents {
       if (bytes > MAX_MESSAGE) {
         int end = i;
         while (end > 0
-            && message.substring(0, end).getBytes(java.nio.charset.StandardCharsets.UTF_8).length
+            && message.substring(0, end).getBytes(StandardCharsets.UTF_8).length
                 > MAX_MESSAGE - 3) {
           end = message.offsetByCodePoints(end, -1);
         }

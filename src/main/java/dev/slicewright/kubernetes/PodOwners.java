@@ -62,7 +62,7 @@ final class PodOwners implements Owners {
    * @param request the id of the request of its workload
    * @param own whether the pod is a workload of its own
    */
-  record Claim(String request, boolean own, int slice, int worker) {}
+  record Hint(String request, boolean own, int slice, int worker) {}
 
   /**
    * The place of a pod set in the requests.
@@ -109,9 +109,9 @@ final class PodOwners implements Owners {
   public Optional<PodOwner> of(Pod pod) {
     HasMetadata top = index.top(pod);
     if (top == pod) {
-      Claim claim = claim(pod);
-      return WorkIndex.wantsChips(pod) || !claim.own && workloads.containsKey(claim.request)
-          ? Optional.of(new PodOwner(claim.request, claim.slice, claim.worker))
+      Hint hint = hint(pod);
+      return WorkIndex.wantsChips(pod) || !hint.own && workloads.containsKey(hint.request)
+          ? Optional.of(new PodOwner(hint.request, hint.slice, hint.worker))
           : Optional.empty();
     }
     Seat seat = seat(pod, top);
@@ -125,8 +125,8 @@ final class PodOwners implements Owners {
       return Optional.empty();
     }
     String request = seat == null ? request(top, podSet(pod, top)) : seat.request;
-    Claim claim = claim(pod);
-    return Optional.of(new PodOwner(request, claim.slice, claim.worker));
+    Hint hint = hint(pod);
+    return Optional.of(new PodOwner(request, hint.slice, hint.worker));
   }
 
   /** The workload that a pod is part of by way of objects that are here. */
@@ -250,7 +250,7 @@ final class PodOwners implements Owners {
   // ---------------------------------------------------------------- without the objects above
 
   /** What a pod says of itself. */
-  static Claim claim(HasMetadata pod) {
+  static Hint hint(HasMetadata pod) {
     ObjectRef ref = ObjectRef.of(pod);
     Map<String, String> labels = Generic.labels(pod);
     String namespace = ref.namespace();
@@ -258,7 +258,7 @@ final class PodOwners implements Owners {
     String jobSet = labels.get(JOB_SET);
     if (jobSet != null) {
       String replicated = labels.getOrDefault(REPLICATED_JOB, "");
-      return new Claim(
+      return new Hint(
           Names.request(WorkKind.JOB_SET.kind(), namespace, jobSet, replicated),
           false,
           Math.max(0, number(pod, JOB_INDEX)),
@@ -266,7 +266,7 @@ final class PodOwners implements Owners {
     }
     String set = labels.get(LWS);
     if (set != null) {
-      return new Claim(
+      return new Hint(
           Names.request(WorkKind.LEADER_WORKER_SET.kind(), namespace, set, ""),
           false,
           Math.max(0, number(pod, LWS_GROUP)),
@@ -282,16 +282,16 @@ final class PodOwners implements Owners {
       job = controller.getName();
     }
     if (job != null) {
-      return new Claim(Names.request(WorkKind.JOB.kind(), namespace, job, ""), false, 0, number);
+      return new Hint(Names.request(WorkKind.JOB.kind(), namespace, job, ""), false, 0, number);
     }
     if (controller != null && controller.getName() != null && isOfSeveralHosts(pod)) {
-      return new Claim(
+      return new Hint(
           Names.request(String.valueOf(controller.getKind()), namespace, controller.getName(), ""),
           false,
           0,
           -1);
     }
-    return new Claim(Names.request(WorkKind.POD.kind(), namespace, ref.name(), ""), true, 0, 0);
+    return new Hint(Names.request(WorkKind.POD.kind(), namespace, ref.name(), ""), true, 0, 0);
   }
 
   /** Whether the slice that a pod wants has more chips than the pod. */

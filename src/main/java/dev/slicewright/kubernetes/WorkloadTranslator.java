@@ -135,8 +135,8 @@ final class WorkloadTranslator {
 
   /** Whether a pod is work of its own; one that waits for an object that is not here is named. */
   private boolean standsAlone(HasMetadata pod, ObjectRef ref) {
-    PodOwners.Claim claim = PodOwners.claim(pod);
-    if (claim.own()) {
+    PodOwners.Hint hint = PodOwners.hint(pod);
+    if (hint.own()) {
       return true;
     }
     PodSets read = new PodSets(pod, new Problems());
@@ -145,7 +145,7 @@ final class WorkloadTranslator {
           new LeftOut(
               ref,
               "It belongs to "
-                  + claim.request()
+                  + hint.request()
                   + ", which is not among the objects; hand that in to have it placed."));
     }
     return false;

@@ -198,7 +198,8 @@ class NodeConditionsTest {
                   taints,
                   domain.nodes(),
                   domain.health(),
-                  domain.cordons()),
+                  domain.cordons(),
+                  domain.idPrefix()),
               labels));
     }
     return pods;
