@@ -37,7 +37,13 @@ import org.jspecify.annotations.Nullable;
 public final class SlurmCluster {
 
   /** What a reader was told. */
-  record Settings(boolean lenient, String accelerator, boolean anyAnchor, Set<String> partitions) {}
+  record Settings(boolean lenient, String accelerator, boolean anyAnchor, Set<String> partitions) {
+
+    /** What a reader does that was told no more. */
+    static Settings byDefault(boolean lenient) {
+      return new Settings(lenient, "torus3d", false, Set.of());
+    }
+  }
 
   private final String topology;
   private final List<SlurmTorus> toruses;
@@ -108,8 +114,7 @@ public final class SlurmCluster {
       problems.add("toruses", "expected one or more, but there is none; add one");
     }
     problems.throwIfAny("Slurm cluster");
-    Settings settings = new Settings(false, "torus3d", false, Set.of());
-    return of(topology, toruses, settings, List.of(), List.of());
+    return of(topology, toruses, Settings.byDefault(false), List.of(), List.of());
   }
 
   static SlurmCluster of(

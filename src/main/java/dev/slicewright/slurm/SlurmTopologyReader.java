@@ -56,8 +56,7 @@ public final class SlurmTopologyReader {
    * @return the reader
    */
   public static SlurmTopologyReader strict() {
-    return new SlurmTopologyReader(
-        false, "", new SlurmCluster.Settings(false, "torus3d", false, Set.of()));
+    return new SlurmTopologyReader(false, "", SlurmCluster.Settings.byDefault(false));
   }
 
   /**
@@ -66,8 +65,7 @@ public final class SlurmTopologyReader {
    * @return the reader
    */
   public static SlurmTopologyReader lenient() {
-    return new SlurmTopologyReader(
-        true, "", new SlurmCluster.Settings(true, "torus3d", false, Set.of()));
+    return new SlurmTopologyReader(true, "", SlurmCluster.Settings.byDefault(true));
   }
 
   /**

@@ -301,6 +301,7 @@ class LiveClusterTest {
   // ---- several schedulers, and other writers
 
   @Test
+  @DisplayName("kueue#14570: two decisions made at once give one node to two workloads")
   void twoSchedulersAtOnceCreateTheSameObjects() {
     cubes("blk-a", "c1", "c2", "c3", "c4");
     gke.add(job("train", "4x4x8", 32));
