@@ -76,7 +76,8 @@ final class HoldObjects {
           "expected a hold of " + domain.id() + ", but was one of " + hold.pod());
     }
     Optional<HostFootprints.Found> whole = HostFootprints.whole(domain);
-    if (domain.isAtomic() && whole.filter(w -> w.footprint().equals(hold.footprint())).isPresent()) {
+    if (domain.isAtomic()
+        && whole.filter(w -> w.footprint().equals(hold.footprint())).isPresent()) {
       data.put(TOPOLOGY, whole.get().shape().toString());
       data.put(PARTITION_IDS, "");
       return;

@@ -51,7 +51,8 @@ final class KueueAdmission {
   /** The levels above the hostname of the topology that a place is part of, from the widest. */
   private static List<Level> levels(PlacedSlice place) {
     return switch (place.domain().kind()) {
-      case DYNAMIC -> List.of(new Level(TpuLabels.BLOCK, null), partitions(place, SlicePlaces.CUBE));
+      case DYNAMIC ->
+          List.of(new Level(TpuLabels.BLOCK, null), partitions(place, SlicePlaces.CUBE));
       case SUBSLICING -> {
         List<Level> levels = new ArrayList<>();
         levels.add(new Level(TpuLabels.NODE_POOL, null));

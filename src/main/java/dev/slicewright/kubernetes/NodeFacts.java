@@ -450,7 +450,8 @@ record NodeFacts(
                   "expected a shape such as "
                       + (cubes ? "2x2x4" : "4x8")
                       + " in the label; it is ignored");
-            } else if (shape.rank() != type.rank() || cubes && shape.chips() > SlicePlaces.CUBE.chips()) {
+            } else if (shape.rank() != type.rank()
+                || cubes && shape.chips() > SlicePlaces.CUBE.chips()) {
               return; // of another generation, or of more than one cube
             } else if (!isKnown(type, shape)) {
               problem(

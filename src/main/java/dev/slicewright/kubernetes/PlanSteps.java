@@ -286,8 +286,7 @@ final class PlanSteps {
     for (Workload part : parts) {
       Collection<PlacedSlice> at = now(part.request().id()).values();
       if (!at.isEmpty()) {
-        changes.add(
-            new WorkloadPatches.Change(part, new TemplateBinding(part, List.copyOf(at))));
+        changes.add(new WorkloadPatches.Change(part, new TemplateBinding(part, List.copyOf(at))));
       }
     }
     return changes;

@@ -215,7 +215,8 @@ final class PodCounts {
 
   /** A label of partitions must be the shape's own, or that of cubes for shapes of several. */
   private void checkLevel(Generic field, Shape shape, Shape named) {
-    Shape expected = shape.rank() == 3 && shape.chips() > SlicePlaces.CUBE.chips() ? SlicePlaces.CUBE : shape;
+    Shape expected =
+        shape.rank() == 3 && shape.chips() > SlicePlaces.CUBE.chips() ? SlicePlaces.CUBE : shape;
     if (!named.sorted().equals(expected.sorted())) {
       field.problem(
           "expected the label of partitions of "

@@ -87,7 +87,9 @@ final class PodOwners implements Owners {
     this.seats = seats;
     Map<String, TreeSet<String>> unnumbered = new TreeMap<>();
     for (HasMetadata object : objects) {
-      if (object instanceof Pod pod && !PodSeats.hasEnded(pod) && number(pod, COMPLETION_INDEX) < 0) {
+      if (object instanceof Pod pod
+          && !PodSeats.hasEnded(pod)
+          && number(pod, COMPLETION_INDEX) < 0) {
         Workload workload = workload(pod);
         if (workload != null && workload.request().slices() > 1) {
           unnumbered

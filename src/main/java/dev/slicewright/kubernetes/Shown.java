@@ -21,8 +21,10 @@ final class Shown {
     };
   }
 
-  /** At most so many characters of a text, and a mark where there are more; control characters
-   * are replaced. */
+  /**
+   * At most so many characters of a text, and a mark where there are more; control characters are
+   * replaced.
+   */
   static String abbreviated(String text, int longest) {
     StringBuilder shown = new StringBuilder(Math.min(text.length(), longest + 1));
     for (int i = 0; i < text.length() && i < longest; i++) {

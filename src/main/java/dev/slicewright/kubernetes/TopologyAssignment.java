@@ -169,11 +169,7 @@ public record TopologyAssignment(List<String> levels, List<Domain> domains) {
     return tree;
   }
 
-  private static int common(
-      String a,
-      String b,
-      IntUnaryOperator inA,
-      IntUnaryOperator inB) {
+  private static int common(String a, String b, IntUnaryOperator inA, IntUnaryOperator inB) {
     int most = Math.min(a.length(), b.length());
     int n = 0;
     while (n < most && a.charAt(inA.applyAsInt(n)) == b.charAt(inB.applyAsInt(n))) {

@@ -720,12 +720,7 @@ class FleetTest {
 
   @Test
   void aPodSaysWhyItIsNoneThatARequestTakes() {
-    Pod pod =
-        Fleet.builder()
-            .pod("p", CUBES, Map.of("zone", "a"))
-            .build()
-            .pod("p")
-            .orElseThrow();
+    Pod pod = Fleet.builder().pod("p", CUBES, Map.of("zone", "a")).build().pod("p").orElseThrow();
 
     assertThat(pod.whyNot(SliceRequest.builder("r").chips(64).build())).isEmpty();
     assertThat(pod.whyNot(SliceRequest.builder("r").chips(64).accelerators("v6e").build()))

@@ -915,8 +915,7 @@ final class FakeGke implements AutoCloseable {
   }
 
   /** A suspended JobSet with one replicated job, {@code workers}, of a slice for each replica. */
-  static GenericKubernetesResource jobSet(
-      String name, String topology, int slices, int pods) {
+  static GenericKubernetesResource jobSet(String name, String topology, int slices, int pods) {
     return Serialization.unmarshal(
         """
         apiVersion: jobset.x-k8s.io/v1alpha2

@@ -262,7 +262,7 @@ class PlanPeersTest {
     assertThat(events.get("never").getReason()).isEqualTo("NeverOverCapacity");
   }
 
-  // https://github.com/stanford-crfm/marin/issues/3402
+  // https://github.com/marin-community/marin/issues/3402
   @Test
   void marin3402_whatCanNeverRunIsSaidAtOnceWithTheReason() {
     for (String shape : List.of("4x4x20", "2x2x8", "3x4x4")) {
