@@ -1,6 +1,7 @@
 package dev.slicewright.fleet;
 
 import dev.slicewright.SliceId;
+import dev.slicewright.request.SliceRequest;
 import dev.slicewright.topology.CellSet;
 import dev.slicewright.topology.Footprint;
 import dev.slicewright.topology.TpuTopology;
@@ -485,6 +486,32 @@ public final class Pod {
    */
   public Health healthOf(Footprint footprint) {
     return health().of(topology, footprint);
+  }
+
+  /**
+   * Why this pod is none that a request would take, whatever is free: accelerator, labels, or the
+   * pod that the request is pinned to.
+   *
+   * @param request a request
+   * @return what is wrong, to follow the name of the pod; empty if it matches. O(labels asked for)
+   */
+  public Optional<String> whyNot(SliceRequest request) {
+    if (!request.accelerators().isEmpty()
+        && !request.accelerators().contains(topology.accelerator().name())) {
+      return Optional.of("is " + topology.accelerator() + ", not one of " + request.accelerators());
+    }
+    for (Map.Entry<String, String> label : request.requiredLabels().entrySet()) {
+      if (!label.getValue().equals(labels.get(label.getKey()))) {
+        return Optional.of("lacks the required label " + label);
+      }
+    }
+    for (Map.Entry<String, Set<String>> label : request.forbiddenLabels().entrySet()) {
+      String value = labels.get(label.getKey());
+      if (value != null && label.getValue().contains(value)) {
+        return Optional.of("has the forbidden label " + label.getKey() + "=" + value);
+      }
+    }
+    return request.pod().filter(pod -> !pod.equals(id)).map(pod -> "is not the pinned pod " + pod);
   }
 
   /** Equal if all of it is, the fleet's {@link HealthPolicy} included. */

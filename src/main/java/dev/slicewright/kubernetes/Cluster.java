@@ -31,7 +31,7 @@ public final class Cluster {
   /**
    * What the id of a request ends in that stands for those slices of a workload that do not run.
    */
-  static final String REST = "#rest";
+  private static final String REST = "#rest";
 
   /**
    * A host of the fleet. Immutable, safe to share.
@@ -87,26 +87,6 @@ public final class Cluster {
     this.requests = waiting(fleet, this.workloads.values(), missing);
   }
 
-  /** A cluster that was not read from objects; an update of it begins with none. */
-  Cluster(
-      Fleet fleet,
-      Map<String, Workload> workloads,
-      List<SliceManifest> slices,
-      Map<String, List<Integer>> missing,
-      Domains domains,
-      List<Problem> problems,
-      List<LeftOut> leftOut) {
-    this(
-        fleet,
-        workloads,
-        slices,
-        missing,
-        domains,
-        problems,
-        leftOut,
-        ClusterState.empty(new ReadSettings(false, TenantBy.NAMESPACE)));
-  }
-
   /** The same cluster whose hosts' health and cordons alone have changed. */
   private Cluster(
       Cluster before,
@@ -154,14 +134,14 @@ public final class Cluster {
 
   /** The slices that do not run, as alike to those that do as slices of one request have to be. */
   private static SliceRequest rest(
-      Fleet fleet, SliceRequest request, RunningSlice sibling, int slices) {
+      Fleet fleet, SliceRequest request, RunningSlice model, int slices) {
     SliceRequest.Builder rest =
         request.toBuilder(request.id() + REST)
             .slices(slices)
-            .shapes(List.of(sibling.shape()))
-            .accelerators(fleet.pod(sibling.pod()).orElseThrow().topology().accelerator().name());
+            .shapes(List.of(model.shape()))
+            .accelerators(fleet.pod(model.pod()).orElseThrow().topology().accelerator().name());
     if (request.spread().kind() == Spread.Kind.SAME_POD) {
-      rest.pod(sibling.pod());
+      rest.pod(model.pod());
     }
     return rest.build();
   }
@@ -192,9 +172,14 @@ public final class Cluster {
    * @return the workload, or empty
    */
   public Optional<Workload> workload(String request) {
-    String whole =
-        request.endsWith(REST) ? request.substring(0, request.length() - REST.length()) : request;
-    return Optional.ofNullable(workloads.get(whole));
+    return Optional.ofNullable(workloads.get(wholeId(request)));
+  }
+
+  /** The id of the whole request, of one that stands for its rest too. */
+  static String wholeId(String request) {
+    return request.endsWith(REST)
+        ? request.substring(0, request.length() - REST.length())
+        : request;
   }
 
   /**

@@ -86,7 +86,7 @@ public final class ClusterPlan {
     }
     Map<String, LeftOut> found = new LinkedHashMap<>();
     for (RequestPlacement placement : plan.placements()) {
-      String id = PlanPlaces.wholeId(placement.request().id());
+      String id = Cluster.wholeId(placement.request().id());
       cluster
           .workload(id)
           .map(Workload::object)

@@ -36,6 +36,11 @@ interface Domain {
 
   Kind kind();
 
+  /** Whether it is one slice as a whole, of which no part can be had. */
+  default boolean isAtomic() {
+    return kind() == Kind.POOL || kind() == Kind.NODE;
+  }
+
   TpuTopology topology();
 
   /** Labels that all its nodes share, those of partitions left out. They become pod labels. */

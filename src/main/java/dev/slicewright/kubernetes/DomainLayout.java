@@ -300,7 +300,7 @@ final class DomainLayout {
         builder.dims(dims.x(), dims.y());
       } else {
         // What is static is wired once and for all: whole cubes as a torus, less as a mesh.
-        boolean torus = dims.chips() >= NodeFacts.CUBE.chips();
+        boolean torus = dims.chips() >= SlicePlaces.CUBE.chips();
         builder.dims(dims.x(), dims.y(), dims.z());
         for (Axis axis : Axis.values()) {
           builder.wrap(axis, torus);

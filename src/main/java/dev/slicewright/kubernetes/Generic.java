@@ -324,7 +324,7 @@ final class Generic {
       return "a list";
     }
     String text = String.valueOf(value);
-    String shortened = text.length() > SHOWN ? text.substring(0, SHOWN) + "…" : text;
+    String shortened = Shown.abbreviated(text, SHOWN);
     return value instanceof String ? "\"" + shortened + "\"" : shortened;
   }
 

@@ -76,7 +76,8 @@ final class HoldObjects {
           "expected a hold of " + domain.id() + ", but was one of " + hold.pod());
     }
     Optional<HostFootprints.Found> whole = HostFootprints.whole(domain);
-    if (isAtomic(domain) && whole.filter(w -> w.footprint().equals(hold.footprint())).isPresent()) {
+    if (domain.isAtomic()
+        && whole.filter(w -> w.footprint().equals(hold.footprint())).isPresent()) {
       data.put(TOPOLOGY, whole.get().shape().toString());
       data.put(PARTITION_IDS, "");
       return;
@@ -112,10 +113,6 @@ final class HoldObjects {
           "expected cubes of " + domain.id() + ", but was cube " + cube.index());
     }
     return domain.platformId(partition);
-  }
-
-  private static boolean isAtomic(Domain domain) {
-    return domain.kind() == Domain.Kind.POOL || domain.kind() == Domain.Kind.NODE;
   }
 
   /** Reads a hold; what is wrong with it is a problem. That its chips are free is not checked. */
@@ -202,7 +199,7 @@ final class HoldObjects {
 
     private @Nullable Footprint whole(Domain domain, Shape topology) {
       HostFootprints.Found whole =
-          isAtomic(domain) ? HostFootprints.whole(domain).orElse(null) : null;
+          domain.isAtomic() ? HostFootprints.whole(domain).orElse(null) : null;
       if (whole == null) {
         problem(PARTITION_IDS, "expected ids of partitions of " + domain.id() + ", but had none");
         return null;

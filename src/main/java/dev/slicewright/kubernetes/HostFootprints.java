@@ -32,7 +32,7 @@ final class HostFootprints {
    * @param wanted shapes, the likeliest first; perhaps none
    */
   static Optional<Found> find(Domain domain, SortedSet<HostId> hosts, List<Shape> wanted) {
-    if (domain.kind() == Domain.Kind.POOL || domain.kind() == Domain.Kind.NODE) {
+    if (domain.isAtomic()) {
       return whole(domain);
     }
     for (Shape shape : wanted) {

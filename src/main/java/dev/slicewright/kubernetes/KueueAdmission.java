@@ -20,7 +20,16 @@ import org.jspecify.annotations.Nullable;
  */
 final class KueueAdmission {
 
-  private static final Shape CUBE = Shape.of(4, 4, 4);
+  private static final Comparator<List<String>> LEXICAL =
+      (a, b) -> {
+        for (int i = 0; i < Math.min(a.size(), b.size()); i++) {
+          int c = a.get(i).compareTo(b.get(i));
+          if (c != 0) {
+            return c;
+          }
+        }
+        return Integer.compare(a.size(), b.size());
+      };
 
   private KueueAdmission() {}
 
@@ -42,7 +51,8 @@ final class KueueAdmission {
   /** The levels above the hostname of the topology that a place is part of, from the widest. */
   private static List<Level> levels(PlacedSlice place) {
     return switch (place.domain().kind()) {
-      case DYNAMIC -> List.of(new Level(TpuLabels.BLOCK, null), partitions(place, CUBE));
+      case DYNAMIC ->
+          List.of(new Level(TpuLabels.BLOCK, null), partitions(place, SlicePlaces.CUBE));
       case SUBSLICING -> {
         List<Level> levels = new ArrayList<>();
         levels.add(new Level(TpuLabels.NODE_POOL, null));
@@ -112,15 +122,4 @@ final class KueueAdmission {
         });
     return assignments;
   }
-
-  private static final Comparator<List<String>> LEXICAL =
-      (a, b) -> {
-        for (int i = 0; i < Math.min(a.size(), b.size()); i++) {
-          int c = a.get(i).compareTo(b.get(i));
-          if (c != 0) {
-            return c;
-          }
-        }
-        return Integer.compare(a.size(), b.size());
-      };
 }

@@ -3,8 +3,8 @@ package dev.slicewright.kubernetes;
 import java.util.Objects;
 
 /**
- * An object that lenient reading, or reading at all, does not represent, and why. Immutable, safe
- * to share.
+ * An object that has to do with TPUs and that a cluster, or a plan in its words, does not
+ * represent, and why. Immutable, safe to share.
  *
  * @param object which one
  * @param reason one sentence

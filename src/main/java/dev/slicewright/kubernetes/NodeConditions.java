@@ -100,7 +100,6 @@ final class NodeConditions {
   record Match(SliceRequest base, List<Domain> possible, List<Problem> problems) {}
 
   private static final int MAX_LABEL = 63;
-  private static final long CUBE_CHIPS = 64;
   private static final String HEALTHY = "HEALTHY";
   private static final String DEGRADED = "DEGRADED";
   private static final String NODE_NAME = "metadata.name";
@@ -373,7 +372,7 @@ final class NodeConditions {
             && isTolerated(domain)
             && !(slot.withinCube
                 && domain.kind() == Domain.Kind.DYNAMIC
-                && slot.shape.chips() > CUBE_CHIPS);
+                && slot.shape.chips() > SlicePlaces.CUBE.chips());
     return fits ? all(selector, candidate, slot).and(anyTerm(candidate, slot)) : Verdict.NO;
   }
 

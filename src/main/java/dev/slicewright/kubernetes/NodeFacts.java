@@ -109,7 +109,6 @@ record NodeFacts(
       boolean sound) {}
 
   static final String HEALTHY = "HEALTHY";
-  static final Shape CUBE = Shape.of(4, 4, 4);
 
   private static final String KUBERNETES = "node.kubernetes.io/";
   private static final Set<String> GONE =
@@ -327,7 +326,7 @@ record NodeFacts(
       }
       boolean cubes = type.equals(AcceleratorType.TPU7X);
       List<Tag> tags = tags(type, cubes);
-      boolean inCube = cubes && !tags.isEmpty() && tags.get(0).shape().equals(CUBE);
+      boolean inCube = cubes && !tags.isEmpty() && tags.get(0).shape().equals(SlicePlaces.CUBE);
       boolean dynamic = inCube && (topology == null || isTaken());
       String domain;
       if (dynamic) {
@@ -343,7 +342,7 @@ record NodeFacts(
                   + (cubes
                       ? ", or the id of its cube in "
                           + TpuLabels.PARTITION_PREFIX
-                          + CUBE
+                          + SlicePlaces.CUBE
                           + TpuLabels.ID_SUFFIX
                       : "")
                   + ", but there is none; set the label");
@@ -425,11 +424,7 @@ record NodeFacts(
       return type.rank() == 2
           ? type.boxes().shapes().contains(sorted)
           : IN_CUBE.contains(sorted)
-              || isWholeCubes(sorted) && sorted.chips() <= type.podDims().chips();
-    }
-
-    private static boolean isWholeCubes(Shape s) {
-      return s.rank() == 3 && s.x() % 4 == 0 && s.y() % 4 == 0 && s.z() % 4 == 0;
+              || SlicePlaces.isWholeCubes(sorted) && sorted.chips() <= type.podDims().chips();
     }
 
     /** The ids of partitions, the largest first. */
@@ -455,7 +450,8 @@ record NodeFacts(
                   "expected a shape such as "
                       + (cubes ? "2x2x4" : "4x8")
                       + " in the label; it is ignored");
-            } else if (shape.rank() != type.rank() || cubes && shape.chips() > CUBE.chips()) {
+            } else if (shape.rank() != type.rank()
+                || cubes && shape.chips() > SlicePlaces.CUBE.chips()) {
               return; // of another generation, or of more than one cube
             } else if (!isKnown(type, shape)) {
               problem(

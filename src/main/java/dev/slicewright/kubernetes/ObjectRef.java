@@ -3,6 +3,7 @@ package dev.slicewright.kubernetes;
 import io.fabric8.kubernetes.api.model.HasMetadata;
 import java.util.Comparator;
 import java.util.Objects;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Names one object of a cluster. Immutable, safe to share.
@@ -46,7 +47,7 @@ public record ObjectRef(String apiVersion, String kind, String namespace, String
         metadata == null ? "" : orEmpty(metadata.getName()));
   }
 
-  private static String orEmpty(@org.jspecify.annotations.Nullable String text) {
+  private static String orEmpty(@Nullable String text) {
     return text == null ? "" : text;
   }
 

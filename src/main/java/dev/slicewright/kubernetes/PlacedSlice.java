@@ -27,8 +27,6 @@ import org.jspecify.annotations.Nullable;
 record PlacedSlice(
     SliceId id, Placement at, Domain domain, @Nullable SliceManifest slice, boolean isNew) {
 
-  private static final Shape CUBE = Shape.of(4, 4, 4);
-
   PlacedSlice {
     Objects.requireNonNull(id, "id");
     Objects.requireNonNull(at, "at");
@@ -50,7 +48,7 @@ record PlacedSlice(
     TpuTopology topology = domain.topology();
     return topology
         .partitions()
-        .flatMap(forest -> around(forest, CUBE, topology.firstCell(cube)))
+        .flatMap(forest -> around(forest, SlicePlaces.CUBE, topology.firstCell(cube)))
         .map(domain::platformId)
         .orElseGet(() -> topology.cubeName(cube));
   }

@@ -13,6 +13,7 @@ import dev.slicewright.topology.CellSet;
 import dev.slicewright.topology.TpuTopology;
 import io.fabric8.kubernetes.api.model.Event;
 import io.fabric8.kubernetes.api.model.EventBuilder;
+import java.nio.charset.StandardCharsets;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
@@ -53,7 +54,7 @@ final class PlanEvents {
       Cluster cluster, Plan plan, PlanPlaces places, Map<String, LeftOut> leftOut, Instant now) {
     PlanEvents events = new PlanEvents(cluster, plan, places, now);
     for (RequestPlacement placement : plan.placements()) {
-      LeftOut left = leftOut.get(PlanPlaces.wholeId(placement.request().id()));
+      LeftOut left = leftOut.get(Cluster.wholeId(placement.request().id()));
       if (left == null) {
         events.placed(placement);
       } else {
@@ -219,7 +220,7 @@ final class PlanEvents {
 
   /** An event of a request, or of the one of its slices that {@code of} tells from the others. */
   private void add(String type, String reason, String request, String of, String message) {
-    String whole = PlanPlaces.wholeId(request);
+    String whole = Cluster.wholeId(request);
     ObjectRef object =
         cluster
             .workload(whole)
@@ -275,7 +276,7 @@ final class PlanEvents {
       if (bytes > MAX_MESSAGE) {
         int end = i;
         while (end > 0
-            && message.substring(0, end).getBytes(java.nio.charset.StandardCharsets.UTF_8).length
+            && message.substring(0, end).getBytes(StandardCharsets.UTF_8).length
                 > MAX_MESSAGE - 3) {
           end = message.offsetByCodePoints(end, -1);
         }

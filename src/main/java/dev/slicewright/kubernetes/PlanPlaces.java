@@ -37,7 +37,7 @@ final class PlanPlaces {
     this.cluster = cluster;
     this.fleet = cluster.fleet();
     for (SliceManifest slice : cluster.slices()) {
-      if (slice.state().map(SliceState::takesPartitions).orElse(true)) {
+      if (slice.takesPartitions()) {
         objects.put(key(slice.topology(), slice.partitionIds()), slice);
       }
     }
@@ -60,7 +60,7 @@ final class PlanPlaces {
     after.computeIfAbsent(whole.id(), r -> new TreeMap<>()).put(id, place(at, true));
   }
 
-  /** Slices that stay are part of what their siblings' pods select. */
+  /** Slices that stay are part of what the pods of the request select. */
   private void addRunning(String request) {
     Map<SliceId, PlacedSlice> places = after.get(request);
     if (places != null) {
@@ -73,31 +73,25 @@ final class PlanPlaces {
   /** The workload's request, where a request stands for its rest. */
   SliceRequest whole(SliceRequest request) {
     return requests.computeIfAbsent(
-        wholeId(request.id()),
+        Cluster.wholeId(request.id()),
         id -> {
           if (!id.equals(request.id())) {
-            List<RunningSlice> siblings = fleet.runningOf(id);
+            List<RunningSlice> running = fleet.runningOf(id);
             Optional<Workload> workload = cluster.workload(id);
             if (workload.isPresent()) {
               return workload.get().request();
             }
-            if (!siblings.isEmpty()) {
-              return siblings.get(0).request();
+            if (!running.isEmpty()) {
+              return running.get(0).request();
             }
           }
           return request;
         });
   }
 
-  static String wholeId(String request) {
-    return request.endsWith(Cluster.REST)
-        ? request.substring(0, request.length() - Cluster.REST.length())
-        : request;
-  }
-
   /** A slice's number among all slices of its workload. */
   SliceId idOf(SliceId id) {
-    String whole = wholeId(id.request());
+    String whole = Cluster.wholeId(id.request());
     if (whole.equals(id.request())) {
       return id;
     }

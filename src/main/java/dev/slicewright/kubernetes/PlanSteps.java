@@ -65,7 +65,7 @@ final class PlanSteps {
       wanted.put(request, places.after(request).size());
     }
     for (Step step : rollout.steps()) {
-      String request = PlanPlaces.wholeId(step.slice().request());
+      String request = Cluster.wholeId(step.slice().request());
       Set<Integer> after = new TreeSet<>();
       step.after().forEach(number -> after.addAll(done.getOrDefault(number, Set.of())));
       if (leftOut.contains(request)) {
@@ -148,7 +148,7 @@ final class PlanSteps {
   private List<SliceManifest> failed(SliceManifest created, @Nullable Workload workload) {
     List<SliceManifest> failed = new ArrayList<>();
     for (SliceManifest slice : cluster.slices()) {
-      boolean hasFailed = slice.state().map(state -> !state.takesPartitions()).orElse(false);
+      boolean hasFailed = !slice.takesPartitions();
       if (hasFailed
           && !slice.deleting()
           && !slice.name().equals(created.name())
@@ -243,9 +243,9 @@ final class PlanSteps {
       return after;
     }
     ObjectRef object = workload.object();
-    List<Workload> siblings = byObject.getOrDefault(object, List.of());
+    List<Workload> parts = byObject.getOrDefault(object, List.of());
     Set<Integer> before = made.get(object);
-    if (before == null || !siblings.stream().allMatch(this::isComplete)) {
+    if (before == null || !parts.stream().allMatch(this::isComplete)) {
       return after;
     }
     made.remove(object);
@@ -258,7 +258,7 @@ final class PlanSteps {
     if (KueueAdmission.isKueueWorkload(workload)) {
       return next(before, Kind.ADMIT, workload, null);
     }
-    Optional<WorkloadPatch> patch = WorkloadPatches.of(bound(siblings), ran);
+    Optional<WorkloadPatch> patch = WorkloadPatches.of(bound(parts), ran);
     boolean rests = workload.suspended();
     Set<Integer> last = before;
     if (patch.isPresent()) {
@@ -270,7 +270,7 @@ final class PlanSteps {
       last = next(last, anew ? Kind.RECREATE : Kind.PATCH, workload, patch.get());
     }
     if (WorkloadPatches.isSuspendable(object)) {
-      boolean starts = !workload.suspended() || siblings.stream().allMatch(this::isWhole);
+      boolean starts = !workload.suspended() || parts.stream().allMatch(this::isWhole);
       return starts && (ran || rests) ? next(last, Kind.RESUME, workload, null) : last;
     }
     return object.kind().equals("LeaderWorkerSet")
@@ -289,13 +289,12 @@ final class PlanSteps {
     return now(workload.request().id()).size() == workload.request().slices();
   }
 
-  private List<WorkloadPatches.Change> bound(List<Workload> siblings) {
+  private List<WorkloadPatches.Change> bound(List<Workload> parts) {
     List<WorkloadPatches.Change> changes = new ArrayList<>();
-    for (Workload sibling : siblings) {
-      Collection<PlacedSlice> at = now(sibling.request().id()).values();
+    for (Workload part : parts) {
+      Collection<PlacedSlice> at = now(part.request().id()).values();
       if (!at.isEmpty()) {
-        changes.add(
-            new WorkloadPatches.Change(sibling, new TemplateBinding(sibling, List.copyOf(at))));
+        changes.add(new WorkloadPatches.Change(part, new TemplateBinding(part, List.copyOf(at))));
       }
     }
     return changes;
@@ -312,13 +311,13 @@ final class PlanSteps {
     steps.forEach(step -> seen.add(step.object()));
     for (Workload workload : cluster.workloads()) {
       ObjectRef object = workload.object();
-      List<Workload> siblings = byObject.getOrDefault(object, List.of());
+      List<Workload> parts = byObject.getOrDefault(object, List.of());
       if (!seen.add(object)
           || KueueAdmission.isAdmittedByKueue(workload)
-          || !siblings.stream().allMatch(this::isReady)) {
+          || !parts.stream().allMatch(this::isReady)) {
         continue;
       }
-      if (workload.suspended() || WorkloadPatches.of(bound(siblings), false).isPresent()) {
+      if (workload.suspended() || WorkloadPatches.of(bound(parts), false).isPresent()) {
         made.put(object, new TreeSet<>());
         goOn(workload, Set.of());
       }
@@ -337,7 +336,7 @@ final class PlanSteps {
                     slice != null
                         && !slice.deleting()
                         && request.equals(slice.annotations().get(TpuLabels.OWN_REQUEST))
-                        && slice.state().filter(SliceState::isReady).isPresent());
+                        && slice.isReady());
   }
 
   /**
@@ -347,10 +346,10 @@ final class PlanSteps {
    */
   private void dropSurplus() {
     Set<String> unplaced = new TreeSet<>();
-    rollout.plan().unplaced().forEach(u -> unplaced.add(PlanPlaces.wholeId(u.request())));
+    rollout.plan().unplaced().forEach(u -> unplaced.add(Cluster.wholeId(u.request())));
     for (SliceManifest slice : cluster.slices()) {
       String request = slice.annotations().getOrDefault(TpuLabels.OWN_REQUEST, "");
-      boolean failed = slice.state().filter(state -> !state.takesPartitions()).isPresent();
+      boolean failed = !slice.takesPartitions();
       boolean surplus =
           cluster.workload(request).filter(this::isReady).isPresent()
               && now(request).values().stream()

@@ -1,9 +1,16 @@
 package dev.slicewright.kubernetes;
 
+import io.fabric8.kubernetes.api.model.Container;
+import io.fabric8.kubernetes.api.model.PodSpec;
+import io.fabric8.kubernetes.api.model.Quantity;
 import java.math.BigDecimal;
+import java.util.List;
 import java.util.Map;
+import java.util.Objects;
+import java.util.function.Predicate;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -66,6 +73,19 @@ final class PodChips {
   /** The field to name when the number is wrong: the quantity, or the list where there are more. */
   Generic where() {
     return where;
+  }
+
+  /** Whether the limits or requests of any container, init containers included, are such. */
+  static boolean anyAmount(@Nullable PodSpec spec, Predicate<Map<String, Quantity>> such) {
+    return spec != null
+        && Stream.of(spec.getContainers(), spec.getInitContainers())
+            .filter(Objects::nonNull)
+            .flatMap(List::stream)
+            .filter(container -> container != null && container.getResources() != null)
+            .map(Container::getResources)
+            .flatMap(amounts -> Stream.of(amounts.getLimits(), amounts.getRequests()))
+            .filter(Objects::nonNull)
+            .anyMatch(such);
   }
 
   /** Reads a pod's spec. */

@@ -20,8 +20,6 @@ import java.util.function.BooleanSupplier;
 final class PodCounts {
 
   private static final int MAX_PODS = 1_000_000; // beyond any cluster
-  private static final int CUBE_CHIPS = 64;
-  private static final Shape CUBE = Shape.of(4, 4, 4);
 
   private final WorkKind kind;
   private final Ask ask;
@@ -178,7 +176,7 @@ final class PodCounts {
     }
     String label = wish.sliceRequired().text().orElse("");
     Optional<Shape> named = TopologyWish.shapeOf(label);
-    long cubes = shape.rank() == 3 ? Math.max(1, shape.chips() / CUBE_CHIPS) : 1;
+    long cubes = shape.rank() == 3 ? Math.max(1, shape.chips() / SlicePlaces.CUBE.chips()) : 1;
     if (named.isPresent()) {
       checkLevel(wish.sliceRequired(), shape, named.get());
       long expected = perSlice / cubes;
@@ -217,7 +215,8 @@ final class PodCounts {
 
   /** A label of partitions must be the shape's own, or that of cubes for shapes of several. */
   private void checkLevel(Generic field, Shape shape, Shape named) {
-    Shape expected = shape.rank() == 3 && shape.chips() > CUBE_CHIPS ? CUBE : shape;
+    Shape expected =
+        shape.rank() == 3 && shape.chips() > SlicePlaces.CUBE.chips() ? SlicePlaces.CUBE : shape;
     if (!named.sorted().equals(expected.sorted())) {
       field.problem(
           "expected the label of partitions of "

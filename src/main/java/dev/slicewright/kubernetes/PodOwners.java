@@ -62,7 +62,7 @@ final class PodOwners implements Owners {
    * @param request the id of the request of its workload
    * @param own whether the pod is a workload of its own
    */
-  record Claim(String request, boolean own, int slice, int worker) {}
+  record Hint(String request, boolean own, int slice, int worker) {}
 
   /**
    * The place of a pod set in the requests.
@@ -87,7 +87,9 @@ final class PodOwners implements Owners {
     this.seats = seats;
     Map<String, TreeSet<String>> unnumbered = new TreeMap<>();
     for (HasMetadata object : objects) {
-      if (object instanceof Pod pod && !isOver(pod) && number(pod, COMPLETION_INDEX) < 0) {
+      if (object instanceof Pod pod
+          && !PodSeats.hasEnded(pod)
+          && number(pod, COMPLETION_INDEX) < 0) {
         Workload workload = workload(pod);
         if (workload != null && workload.request().slices() > 1) {
           unnumbered
@@ -105,18 +107,13 @@ final class PodOwners implements Owners {
         });
   }
 
-  private static boolean isOver(Pod pod) {
-    String phase = pod.getStatus() == null ? null : pod.getStatus().getPhase();
-    return "Succeeded".equals(phase) || "Failed".equals(phase);
-  }
-
   @Override
   public Optional<PodOwner> of(Pod pod) {
     HasMetadata top = index.top(pod);
     if (top == pod) {
-      Claim claim = claim(pod);
-      return WorkIndex.wantsChips(pod) || !claim.own && workloads.containsKey(claim.request)
-          ? Optional.of(new PodOwner(claim.request, claim.slice, claim.worker))
+      Hint hint = hint(pod);
+      return WorkIndex.wantsChips(pod) || !hint.own && workloads.containsKey(hint.request)
+          ? Optional.of(new PodOwner(hint.request, hint.slice, hint.worker))
           : Optional.empty();
     }
     Seat seat = seat(pod, top);
@@ -130,8 +127,8 @@ final class PodOwners implements Owners {
       return Optional.empty();
     }
     String request = seat == null ? request(top, podSet(pod, top)) : seat.request;
-    Claim claim = claim(pod);
-    return Optional.of(new PodOwner(request, claim.slice, claim.worker));
+    Hint hint = hint(pod);
+    return Optional.of(new PodOwner(request, hint.slice, hint.worker));
   }
 
   /** The workload that a pod is part of by way of objects that are here. */
@@ -147,8 +144,7 @@ final class PodOwners implements Owners {
 
   private static String request(HasMetadata top, String podSet) {
     ObjectRef ref = ObjectRef.of(top);
-    WorkKind kind = WorkIndex.kind(top);
-    boolean named = kind == WorkKind.JOB_SET || kind == WorkKind.WORKLOAD;
+    boolean named = WorkIndex.kind(top).hasPodSets();
     return Names.request(ref.kind(), ref.namespace(), ref.name(), named ? podSet : "");
   }
 
@@ -256,7 +252,7 @@ final class PodOwners implements Owners {
   // ---------------------------------------------------------------- without the objects above
 
   /** What a pod says of itself. */
-  static Claim claim(HasMetadata pod) {
+  static Hint hint(HasMetadata pod) {
     ObjectRef ref = ObjectRef.of(pod);
     Map<String, String> labels = Generic.labels(pod);
     String namespace = ref.namespace();
@@ -264,7 +260,7 @@ final class PodOwners implements Owners {
     String jobSet = labels.get(JOB_SET);
     if (jobSet != null) {
       String replicated = labels.getOrDefault(REPLICATED_JOB, "");
-      return new Claim(
+      return new Hint(
           Names.request(WorkKind.JOB_SET.kind(), namespace, jobSet, replicated),
           false,
           Math.max(0, number(pod, JOB_INDEX)),
@@ -272,7 +268,7 @@ final class PodOwners implements Owners {
     }
     String set = labels.get(LWS);
     if (set != null) {
-      return new Claim(
+      return new Hint(
           Names.request(WorkKind.LEADER_WORKER_SET.kind(), namespace, set, ""),
           false,
           Math.max(0, number(pod, LWS_GROUP)),
@@ -288,16 +284,16 @@ final class PodOwners implements Owners {
       job = controller.getName();
     }
     if (job != null) {
-      return new Claim(Names.request(WorkKind.JOB.kind(), namespace, job, ""), false, 0, number);
+      return new Hint(Names.request(WorkKind.JOB.kind(), namespace, job, ""), false, 0, number);
     }
     if (controller != null && controller.getName() != null && isOfSeveralHosts(pod)) {
-      return new Claim(
+      return new Hint(
           Names.request(String.valueOf(controller.getKind()), namespace, controller.getName(), ""),
           false,
           0,
           -1);
     }
-    return new Claim(Names.request(WorkKind.POD.kind(), namespace, ref.name(), ""), true, 0, 0);
+    return new Hint(Names.request(WorkKind.POD.kind(), namespace, ref.name(), ""), true, 0, 0);
   }
 
   /** Whether the slice that a pod wants has more chips than the pod. */

@@ -1,7 +1,6 @@
 package dev.slicewright.kubernetes;
 
 import dev.slicewright.kubernetes.Claim.PodSeat;
-import io.fabric8.kubernetes.api.model.Container;
 import io.fabric8.kubernetes.api.model.HasMetadata;
 import io.fabric8.kubernetes.api.model.Pod;
 import io.fabric8.kubernetes.api.model.PodSpec;
@@ -29,7 +28,7 @@ final class PodSeats {
     for (HasMetadata object : objects.all()) {
       if (object instanceof Pod pod && !hasEnded(pod)) {
         Owners.PodOwner owner = owners.of(pod).orElse(null);
-        boolean wantsChips = wantsChips(pod.getSpec());
+        boolean wantsChips = PodChips.anyAmount(pod.getSpec(), PodSeats::areChips);
         if (wantsChips || owner != null) { // not what runs on every node
           seats.add(seat(pod, domains, owner, wantsChips));
         }
@@ -52,35 +51,15 @@ final class PodSeats {
         pod.getMetadata() != null && pod.getMetadata().getDeletionTimestamp() != null);
   }
 
-  private static boolean hasEnded(Pod pod) {
+  static boolean hasEnded(Pod pod) {
     return pod.getStatus() != null
         && pod.getStatus().getPhase() != null
         && ENDED.contains(pod.getStatus().getPhase());
   }
 
-  private static boolean wantsChips(@Nullable PodSpec spec) {
-    return spec != null
-        && (wantsChips(spec.getContainers()) || wantsChips(spec.getInitContainers()));
-  }
-
-  /** Whether any of these asks for chips, in whatever number; the number is checked elsewhere. */
-  private static boolean wantsChips(@Nullable List<Container> containers) {
-    if (containers == null) {
-      return false;
-    }
-    for (Container container : containers) {
-      if (container != null
-          && container.getResources() != null
-          && (asks(container.getResources().getLimits())
-              || asks(container.getResources().getRequests()))) {
-        return true;
-      }
-    }
-    return false;
-  }
-
-  private static boolean asks(@Nullable Map<String, Quantity> amounts) {
-    Quantity chips = amounts == null ? null : amounts.get(TpuLabels.TPU);
+  /** Whether an amount is of chips, in whatever number; the number is checked elsewhere. */
+  private static boolean areChips(Map<String, Quantity> amounts) {
+    Quantity chips = amounts.get(TpuLabels.TPU);
     return chips != null && !"0".equals(chips.getAmount());
   }
 

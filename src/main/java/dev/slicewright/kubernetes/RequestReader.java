@@ -33,8 +33,6 @@ final class RequestReader {
   /** What came out: the request's builder without name, priority and tenant, and the layout. */
   record Result(SliceRequest.Builder request, Workload.Layout layout, List<String> notes) {}
 
-  private static final int CUBE_CHIPS = 64;
-
   private final WorkContext context;
   private final WorkKind kind;
   private final Ask ask;
@@ -117,7 +115,7 @@ final class RequestReader {
       return Optional.empty(); // as the fields of the chips have been told
     }
     checkHost(legality.types(), chips);
-    if (kind == WorkKind.LEADER_WORKER_SET && shape.chips() > CUBE_CHIPS) {
+    if (kind == WorkKind.LEADER_WORKER_SET && shape.chips() > SlicePlaces.CUBE.chips()) {
       checkGroupOfCubes(slot, conditions.get(0), wanted);
     }
     if (!isSound()) {
@@ -420,7 +418,7 @@ final class RequestReader {
       return slices > 1;
     }
     Optional<Shape> named = TopologyWish.shapeOf(label);
-    boolean withinCube = shape.rank() == 2 || shape.chips() <= CUBE_CHIPS;
+    boolean withinCube = shape.rank() == 2 || shape.chips() <= SlicePlaces.CUBE.chips();
     boolean oneHost = slices == 1 && workers.stream().allMatch(p -> p.pods() == 1);
     boolean holds =
         slices == 1

@@ -160,7 +160,7 @@ final class RunningSlices {
               + epoch
               + "\"; delete the Slice and create it anew");
     }
-    if (!slice.takesPartitions()) {
+    if (!manifest.takesPartitions()) {
       // The platform has said what is wrong. What it names stays out of use, so that the next
       // attempt goes elsewhere, as long as the object is there.
       place.known().forEach(known -> cordons.add(known.domain(), known.footprint()));

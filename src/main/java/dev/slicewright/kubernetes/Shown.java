@@ -21,14 +21,17 @@ final class Shown {
     };
   }
 
-  /** At most so many characters of a text, control characters replaced. */
+  /**
+   * At most so many characters of a text, and a mark where there are more; control characters are
+   * replaced.
+   */
   static String abbreviated(String text, int longest) {
-    StringBuilder shown = new StringBuilder(Math.min(text.length(), longest + 3));
+    StringBuilder shown = new StringBuilder(Math.min(text.length(), longest + 1));
     for (int i = 0; i < text.length() && i < longest; i++) {
       char c = text.charAt(i);
       boolean dangling = Character.isSurrogate(c) && i + 1 == longest;
       shown.append(Character.isISOControl(c) || dangling ? '?' : c);
     }
-    return text.length() > longest ? shown + "..." : shown.toString();
+    return text.length() > longest ? shown + "…" : shown.toString();
   }
 }

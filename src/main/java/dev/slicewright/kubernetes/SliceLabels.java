@@ -73,8 +73,7 @@ final class SliceLabels {
       Domains.Place place =
           slice.isEmpty() ? null : domains.node(ObjectRef.of(node).name()).orElse(null);
       if (place != null
-          && place.domain().kind() != Domain.Kind.POOL
-          && place.domain().kind() != Domain.Kind.NODE
+          && !place.domain().isAtomic()
           && byHost.putIfAbsent(key(place), slice) == null) {
         String topology = labels.getOrDefault(TpuLabels.SLICE_TOPOLOGY, "");
         bySlice

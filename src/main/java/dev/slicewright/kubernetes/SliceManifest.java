@@ -70,6 +70,16 @@ public record SliceManifest(
     return condition == null ? Optional.of(SliceState.NOT_CREATED) : SliceState.of(condition);
   }
 
+  /** Whether its partitions are taken; in a state that nobody documents, they are. */
+  boolean takesPartitions() {
+    return state().map(SliceState::takesPartitions).orElse(true);
+  }
+
+  /** Whether pods may run on it. */
+  boolean isReady() {
+    return state().filter(SliceState::isReady).isPresent();
+  }
+
   /**
    * The epoch: a digest of type, topology and partition ids in order, which also ends the names
    * that {@link ClusterPlan} gives.

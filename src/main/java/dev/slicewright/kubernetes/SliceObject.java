@@ -64,12 +64,7 @@ record SliceObject(
   }
 
   boolean isReady() {
-    return manifest.state().filter(SliceState::isReady).isPresent();
-  }
-
-  /** Whether its chips are taken; of a state that nobody documents, they are. */
-  boolean takesPartitions() {
-    return manifest.state().map(SliceState::takesPartitions).orElse(true);
+    return manifest.isReady();
   }
 
   boolean isLeaving() {

@@ -70,7 +70,7 @@ final class SliceOwners {
         byRequest.computeIfAbsent(claim.request, id -> new ArrayList<>()).add(claim);
       }
     }
-    byRequest.forEach((id, siblings) -> alone.addAll(serve(id, siblings)));
+    byRequest.forEach((id, of) -> alone.addAll(serve(id, of)));
     alone.forEach(this::runAlone);
     return new Owned(List.copyOf(running.values()), Collections.unmodifiableMap(missing));
   }
@@ -225,16 +225,16 @@ final class SliceOwners {
   // ---- Which slice of its request a claim is
 
   /** Makes the slices of one request run; returns those that it cannot have. */
-  private List<Claim> serve(String id, List<Claim> siblings) {
+  private List<Claim> serve(String id, List<Claim> claims) {
     Workload workload = work.workloads().get(id);
-    SliceRequest request = workload == null ? rebuilt(id, siblings) : workload.request();
+    SliceRequest request = workload == null ? rebuilt(id, claims) : workload.request();
     Map<Integer, Claim> byIndex = new TreeMap<>();
     List<Claim> refused = new ArrayList<>();
     List<Claim> numberless = new ArrayList<>();
     // Schedulers that disagree may have made two Slices of one slice: where its pods are, it is.
-    siblings.sort(Comparator.comparing(claim -> claim.pods.stream().noneMatch(p -> runs(p, id))));
+    claims.sort(Comparator.comparing(claim -> claim.pods.stream().noneMatch(p -> runs(p, id))));
     Claim model = null; // the first that fits: all others are as it is
-    for (Claim claim : siblings) {
+    for (Claim claim : claims) {
       String why = whyNot(request, claim, model);
       if (why.isEmpty() && claim.index >= 0 && byIndex.containsKey(claim.index)) {
         why =
@@ -357,13 +357,13 @@ final class SliceOwners {
 
   // ---- Requests of which the cluster has no workload
 
-  private SliceRequest rebuilt(String id, List<Claim> siblings) {
-    Claim first = siblings.get(0);
-    int slices = siblings.size();
+  private SliceRequest rebuilt(String id, List<Claim> claims) {
+    Claim first = claims.get(0);
+    int slices = claims.size();
     Long priority = null;
     String tenant = "";
     TreeSet<Integer> said = new TreeSet<>();
-    for (Claim claim : siblings) {
+    for (Claim claim : claims) {
       slices = Math.max(slices, Math.max(claim.slices, claim.index + 1));
       if (claim.slices > 0) {
         said.add(claim.slices);

@@ -22,6 +22,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class SlicePlaces {
 
+  /** The partition of which larger slices of TPU7x are made. */
   static final Shape CUBE = Shape.of(4, 4, 4);
 
   /**

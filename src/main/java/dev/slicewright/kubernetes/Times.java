@@ -24,7 +24,7 @@ final class Times {
       problems.add(
           path,
           "expected a time such as 2026-01-31T12:00:00Z, but was \""
-              + (text.length() > SHOWN ? text.substring(0, SHOWN) + "…" : text)
+              + Shown.abbreviated(text, SHOWN)
               + "\"; write it in the form of RFC 3339");
       return null;
     }

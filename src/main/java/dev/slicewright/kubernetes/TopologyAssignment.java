@@ -7,6 +7,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.function.IntFunction;
+import java.util.function.IntUnaryOperator;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
@@ -26,6 +27,7 @@ import org.jspecify.annotations.Nullable;
 public record TopologyAssignment(List<String> levels, List<Domain> domains) {
 
   private static final int MAX_VALUE = 63; // of a label, and so of a beginning or an end
+  private static final int MAX_PODS = 100_000; // of a slice of v1beta2
 
   /**
    * Pods in one domain. Immutable, safe to share.
@@ -167,11 +169,7 @@ public record TopologyAssignment(List<String> levels, List<Domain> domains) {
     return tree;
   }
 
-  private static int common(
-      String a,
-      String b,
-      java.util.function.IntUnaryOperator inA,
-      java.util.function.IntUnaryOperator inB) {
+  private static int common(String a, String b, IntUnaryOperator inA, IntUnaryOperator inB) {
     int most = Math.min(a.length(), b.length());
     int n = 0;
     while (n < most && a.charAt(inA.applyAsInt(n)) == b.charAt(inB.applyAsInt(n))) {
@@ -266,6 +264,4 @@ public record TopologyAssignment(List<String> levels, List<Domain> domains) {
     }
     return (int) number;
   }
-
-  private static final int MAX_PODS = 100_000; // of a slice of v1beta2
 }

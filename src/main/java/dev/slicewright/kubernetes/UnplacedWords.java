@@ -54,7 +54,6 @@ final class UnplacedWords {
   private static final List<Standing> TAKEN =
       List.of(Standing.USED, Standing.FAILED, Standing.CORDONED, Standing.HELD);
 
-  private static final int CUBE_CHIPS = 64;
   private static final Pattern POD = Pattern.compile("(?<!\\S)pod(s?)(?![^\\s,.;:])");
 
   private final Cluster cluster;
@@ -215,11 +214,11 @@ final class UnplacedWords {
     long fitting = 0;
     for (Pod pod : fleet.pods()) {
       Domain domain = cluster.domains().domain(pod.id()).orElse(null);
-      if (domain == null || !matches(request, pod)) {
+      if (domain == null || pod.whyNot(request).isPresent()) {
         continue;
       }
       Tally tally = tally(request, pod, domain);
-      if (tally != null && isOneSlice(domain)) {
+      if (tally != null && domain.isAtomic()) {
         pools = pools == null ? tally : pools.plus(tally);
       } else if (tally != null) {
         long here = tally.count(Standing.FREE) / tally.needed();
@@ -237,33 +236,13 @@ final class UnplacedWords {
     return Optional.ofNullable(best == null ? pools : best.fitting(fitting));
   }
 
-  private static boolean isOneSlice(Domain domain) {
-    return domain.kind() == Domain.Kind.POOL || domain.kind() == Domain.Kind.NODE;
-  }
-
-  /** As the planner matches pods. */
-  private static boolean matches(SliceRequest request, Pod pod) {
-    Map<String, String> labels = pod.labels();
-    String accelerator = pod.topology().accelerator().name();
-    return (request.accelerators().isEmpty() || request.accelerators().contains(accelerator))
-        && request.pod().map(pod.id()::equals).orElse(true)
-        && request.requiredLabels().entrySet().stream()
-            .allMatch(label -> label.getValue().equals(labels.get(label.getKey())))
-        && request.forbiddenLabels().entrySet().stream()
-            .noneMatch(label -> has(label.getValue(), labels.get(label.getKey())));
-  }
-
-  private static boolean has(Set<String> values, @Nullable String value) {
-    return value != null && values.contains(value);
-  }
-
   /** How a pod stands for the first shape that it can form; null if it can form none. */
   private @Nullable Tally tally(SliceRequest request, Pod pod, Domain domain) {
     TpuTopology topology = pod.topology();
     List<Shape> shapes =
         request.shapes().isEmpty() ? topology.shapesFor(request.chips()) : request.shapes();
     for (Shape wanted : shapes) {
-      List<int[]> units = units(topology, wanted, isOneSlice(domain));
+      List<int[]> units = units(topology, wanted, domain.isAtomic());
       if (topology.isLegal(wanted) && !units.isEmpty()) {
         Shape shape = topology.platformForm(wanted);
         long cubes = topology.cubesOf(shape);
@@ -275,11 +254,11 @@ final class UnplacedWords {
             };
         return new Tally(
             unit,
-            isOneSlice(domain) ? "" : " in " + domain.id(),
+            domain.isAtomic() ? "" : " in " + domain.id(),
             shape,
             Math.max(1, cubes),
             counts(request, pod, units),
-            isOneSlice(domain) ? 0 : pod.freeChips(),
+            domain.isAtomic() ? 0 : pod.freeChips(),
             -1);
       }
     }
@@ -316,7 +295,7 @@ final class UnplacedWords {
       boolean failed =
           health.failedCells().containsAny(cells)
               || request.healthyOnly() && health.degradedCells().containsAny(cells)
-              || cells.length * pod.topology().chipsPerCell() == CUBE_CHIPS
+              || cells.length * pod.topology().chipsPerCell() == SlicePlaces.CUBE.chips()
                   && brokenCells.contains(cells[0]);
       Standing standing =
           failed

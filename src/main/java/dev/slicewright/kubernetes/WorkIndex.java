@@ -1,12 +1,10 @@
 package dev.slicewright.kubernetes;
 
 import dev.slicewright.Problems;
-import io.fabric8.kubernetes.api.model.Container;
 import io.fabric8.kubernetes.api.model.HasMetadata;
 import io.fabric8.kubernetes.api.model.ObjectMeta;
 import io.fabric8.kubernetes.api.model.OwnerReference;
 import io.fabric8.kubernetes.api.model.Pod;
-import io.fabric8.kubernetes.api.model.PodSpec;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashMap;
@@ -224,23 +222,6 @@ final class WorkIndex {
               List.of(Generic.read("", Map.of(), new Problems())))
           .namesChips();
     }
-    PodSpec spec = typed.getSpec();
-    return spec != null && (names(spec.getContainers()) || names(spec.getInitContainers()));
-  }
-
-  private static boolean names(@Nullable List<Container> containers) {
-    if (containers != null) {
-      for (Container container : containers) {
-        if (container != null && container.getResources() != null) {
-          Map<String, ?> limits = container.getResources().getLimits();
-          Map<String, ?> requests = container.getResources().getRequests();
-          if (limits != null && limits.containsKey(TpuLabels.TPU)
-              || requests != null && requests.containsKey(TpuLabels.TPU)) {
-            return true;
-          }
-        }
-      }
-    }
-    return false;
+    return PodChips.anyAmount(typed.getSpec(), amounts -> amounts.containsKey(TpuLabels.TPU));
   }
 }

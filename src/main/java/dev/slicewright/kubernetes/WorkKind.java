@@ -25,6 +25,11 @@ enum WorkKind {
     return kind;
   }
 
+  /** Whether requests are made of its pod sets, not of the object, and are named after them. */
+  boolean hasPodSets() {
+    return this == JOB_SET || this == WORKLOAD;
+  }
+
   /** The versions read, the newest first. */
   List<String> versions() {
     return versions;

@@ -135,8 +135,8 @@ final class WorkloadTranslator {
 
   /** Whether a pod is work of its own; one that waits for an object that is not here is named. */
   private boolean standsAlone(HasMetadata pod, ObjectRef ref) {
-    PodOwners.Claim claim = PodOwners.claim(pod);
-    if (claim.own()) {
+    PodOwners.Hint hint = PodOwners.hint(pod);
+    if (hint.own()) {
       return true;
     }
     PodSets read = new PodSets(pod, new Problems());
@@ -145,7 +145,7 @@ final class WorkloadTranslator {
           new LeftOut(
               ref,
               "It belongs to "
-                  + claim.request()
+                  + hint.request()
                   + ", which is not among the objects; hand that in to have it placed."));
     }
     return false;
@@ -175,8 +175,7 @@ final class WorkloadTranslator {
       Problems mild,
       Problems found) {
     ObjectRef ref = ObjectRef.of(object);
-    boolean named = kind == WorkKind.JOB_SET || kind == WorkKind.WORKLOAD;
-    String podSet = named ? ask.name() : "";
+    String podSet = kind.hasPodSets() ? ask.name() : "";
     String id = Names.request(ref.kind(), ref.namespace(), ref.name(), podSet);
     for (PodSet member : ask.podSets()) {
       seats.put(ref.path() + "/" + member.name(), new PodOwners.Seat(id, member.pods()));
@@ -306,13 +305,9 @@ final class WorkloadTranslator {
       }
     }
     if (queue.isEmpty()) {
-      queue = orEmpty(Generic.labels(object).get(TpuLabels.QUEUE));
+      queue = Generic.labels(object).getOrDefault(TpuLabels.QUEUE, "");
     }
     return queue.isEmpty() ? namespace : namespace + "/" + queue;
-  }
-
-  private static String orEmpty(@Nullable String text) {
-    return text == null ? "" : text;
   }
 
   // ---------------------------------------------------------------- names

@@ -888,7 +888,7 @@ final class CertificateChecker implements BoundChecker {
         for (int i = 0; i < (one ? 1 : alike.length); i++) {
           int at = one && pinned >= 0 && classOf[pinned] == classOf[alike[0]] ? pinned : alike[i];
           Pod pod = pods.get(at);
-          if (!PodMatch.matches(request, pod)) {
+          if (pod.whyNot(request).isPresent()) {
             continue;
           }
           List<Shape> shapes = options(request, pod.topology());
@@ -967,7 +967,7 @@ final class CertificateChecker implements BoundChecker {
         inTime();
         int at = pinned >= 0 && classOf[pinned] == classOf[alike[0]] ? pinned : alike[0];
         Pod pod = pods.get(at);
-        if (!PodMatch.matches(request, pod)) {
+        if (pod.whyNot(request).isPresent()) {
           continue;
         }
         List<Boolean> counted = ruled(request, pod);
@@ -1116,7 +1116,7 @@ final class CertificateChecker implements BoundChecker {
           mayGain(1);
         }
         List<Shape> shapes = new ArrayList<>();
-        if (PodMatch.matches(request, room.pod)) {
+        if (room.pod.whyNot(request).isEmpty()) {
           shapes.addAll(options(request, room.topology));
         }
         for (Shape shape : shapes) {

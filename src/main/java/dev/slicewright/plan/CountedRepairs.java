@@ -248,7 +248,7 @@ public final class CountedRepairs {
         }
         if (group.permission().move()
             && !group.permission().withinPod()
-            && PodMatch.matches(group.request(), pod)) {
+            && pod.whyNot(group.request()).isEmpty()) {
           return true;
         }
       }
@@ -476,7 +476,7 @@ public final class CountedRepairs {
       Map<List<Object>, List<List<Part>>> joint = new LinkedHashMap<>();
       for (int p = 0; p < pods.size(); p++) {
         TpuTopology t = pods.get(p).topology();
-        if (!PodMatch.matches(request, pods.get(p))) {
+        if (pods.get(p).whyNot(request).isPresent()) {
           continue;
         }
         List<Shape> shapes =

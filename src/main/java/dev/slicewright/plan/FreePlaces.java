@@ -57,7 +57,7 @@ final class FreePlaces {
    */
   static @Nullable Footprint cheapest(Pod pod, SliceRequest request, Shape shape, long[] prices) {
     TpuTopology t = pod.topology();
-    if (PodMatch.whyNot(request, pod) != null || !t.isLegal(shape)) {
+    if (pod.whyNot(request).isPresent() || !t.isLegal(shape)) {
       return null;
     }
     EffectiveHealth health = pod.reportedHealth().isEmpty() ? null : pod.health();

@@ -245,7 +245,7 @@ final class PlaceEnumeration {
     List<Pod> pods = List.copyOf(fleet.pods());
     for (int p = 0; p < pods.size() && !tooLarge; p++) {
       Pod pod = pods.get(p);
-      if (!PodMatch.matches(request, pod)) {
+      if (pod.whyNot(request).isPresent()) {
         continue;
       }
       TpuTopology t = pod.topology();

@@ -247,7 +247,7 @@ final class PlanApplication {
       return;
     }
     TpuTopology t = room.pod.topology();
-    String mismatch = PodMatch.whyNot(request, room.pod);
+    String mismatch = room.pod.whyNot(request).orElse(null);
     if (!t.equals(slice.topology())
         || mismatch != null
         || t.whyNot(slice.shape(), slice.footprint()).isPresent()) {

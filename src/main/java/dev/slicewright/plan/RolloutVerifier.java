@@ -231,7 +231,7 @@ public final class RolloutVerifier {
       } else if (plan.rules().permission(request.id()).withinPod() && !was.pod().equals(pod.id())) {
         bad(path, request.id() + " may not leave its pod");
       }
-      if (PodMatch.whyNot(request, pod) != null
+      if (pod.whyNot(request).isPresent()
           || request.interconnect() == Interconnect.WRAPAROUND
               && !t.isTorus(step.at().shape(), step.at().footprint())) {
         bad(path, "request " + request.id() + " does not take that place");

@@ -203,7 +203,7 @@ public final class RoomMoves {
     for (int p = 0; p < base.length; p++) {
       TpuTopology t = pods.get(p).topology();
       if ((p == home || elsewhere)
-          && PodMatch.matches(request, pods.get(p))
+          && pods.get(p).whyNot(request).isEmpty()
           && t.accelerator().name().equals(accelerator)
           && t.isLegal(slice.shape())
           && t.cubesOf(slice.shape()) == 0
@@ -221,7 +221,7 @@ public final class RoomMoves {
     for (int p = 0; p < base.length; p++) {
       TpuTopology t = pods.get(p).topology();
       if (p != home && group.permission().withinPod()
-          || !PodMatch.matches(group.request(), pods.get(p))) {
+          || pods.get(p).whyNot(group.request()).isPresent()) {
         continue;
       }
       for (Shape shape : rooms.options(group.request(), t)) {
@@ -326,7 +326,7 @@ public final class RoomMoves {
     for (int p = 0; p < base.length && !tooLarge; p++) {
       int pod = p;
       TpuTopology t = pods.get(p).topology();
-      if (!PodMatch.matches(phantom, pods.get(p))) {
+      if (pods.get(p).whyNot(phantom).isPresent()) {
         continue;
       }
       for (Shape shape : rooms.options(phantom, t)) {

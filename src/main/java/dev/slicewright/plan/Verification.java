@@ -493,7 +493,7 @@ final class Verification {
       bad(path + ".topology", "is not that of pod " + slice.pod());
       return;
     }
-    String mismatch = PodMatch.whyNot(request, state.pod);
+    String mismatch = state.pod.whyNot(request).orElse(null);
     if (mismatch != null) {
       bad(path + ".pod", "pod " + slice.pod() + " " + mismatch);
     }

@@ -10,7 +10,6 @@ import dev.slicewright.request.PlanningRules;
 import dev.slicewright.request.SliceRequest;
 import dev.slicewright.topology.Footprint;
 import dev.slicewright.topology.Shape;
-import dev.slicewright.topology.TpuTopology;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
@@ -40,7 +39,13 @@ import org.jspecify.annotations.Nullable;
 public final class SlurmCluster {
 
   /** What a reader was told. */
-  record Settings(boolean lenient, String accelerator, boolean anyAnchor, Set<String> partitions) {}
+  record Settings(boolean lenient, String accelerator, boolean anyAnchor, Set<String> partitions) {
+
+    /** What a reader does that was told no more. */
+    static Settings byDefault(boolean lenient) {
+      return new Settings(lenient, "torus3d", false, Set.of());
+    }
+  }
 
   private final String topology;
   private final List<SlurmTorus> toruses;
@@ -102,20 +107,7 @@ public final class SlurmCluster {
       if (torus.name().isEmpty() || !names.add(torus.name())) {
         problems.add(path, "expected a name of its own; choose another");
       }
-      if (torus.dims().x() > TpuTopology.MAX_X
-          || Math.max(torus.dims().y(), torus.dims().z()) > TpuTopology.MAX_YZ) {
-        problems.add(
-            path + ".dims",
-            "expected at most "
-                + TpuTopology.MAX_X
-                + "x"
-                + TpuTopology.MAX_YZ
-                + "x"
-                + TpuTopology.MAX_YZ
-                + " cells, but was "
-                + torus.dims()
-                + "; let the longest axis be z");
-      }
+      SlurmTorus.whyTooLarge(torus.dims()).ifPresent(why -> problems.add(path + ".dims", why));
       for (String node : torus.nodes()) {
         if (!node.isEmpty() && !nodes.add(node)) {
           problems.add(path + ".nodes", node + " is in another torus too; name it once");
@@ -126,8 +118,7 @@ public final class SlurmCluster {
       problems.add("toruses", "expected one or more, but there is none; add one");
     }
     problems.throwIfAny("Slurm cluster");
-    Settings settings = new Settings(false, "torus3d", false, Set.of());
-    return of(topology, toruses, settings, List.of(), List.of());
+    return of(topology, toruses, Settings.byDefault(false), List.of(), List.of());
   }
 
   static SlurmCluster of(

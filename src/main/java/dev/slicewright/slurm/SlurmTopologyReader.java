@@ -6,7 +6,6 @@ import dev.slicewright.slurm.TextTree.Fields;
 import dev.slicewright.topology.Axis;
 import dev.slicewright.topology.Chip;
 import dev.slicewright.topology.Shape;
-import dev.slicewright.topology.TpuTopology;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashSet;
@@ -15,6 +14,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
@@ -265,7 +265,6 @@ public final class SlurmTopologyReader {
       return new SlurmTorus(name, dims, Arrays.asList(cells), placements);
     }
 
-    /** Slurm takes larger ones; the fleet's model does not. */
     private boolean fitsModel(Fields fields, Shape dims) {
       cells += dims.chips();
       if (cells > MAX_CELLS) {
@@ -277,23 +276,9 @@ public final class SlurmTopologyReader {
                 + " a time");
         return false;
       }
-      if (dims.x() <= TpuTopology.MAX_X
-          && dims.y() <= TpuTopology.MAX_YZ
-          && dims.z() <= TpuTopology.MAX_YZ) {
-        return true;
-      }
-      fields.problem(
-          "dims",
-          "expected at most "
-              + TpuTopology.MAX_X
-              + "x"
-              + TpuTopology.MAX_YZ
-              + "x"
-              + TpuTopology.MAX_YZ
-              + " cells, a limit of this library, but was "
-              + dims
-              + "; let the longest axis be z");
-      return false;
+      Optional<String> why = SlurmTorus.whyTooLarge(dims);
+      why.ifPresent(message -> fields.problem("dims", message));
+      return why.isEmpty();
     }
 
     /** The node of each cell, or null if they cannot be told. */

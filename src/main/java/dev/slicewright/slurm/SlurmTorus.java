@@ -5,6 +5,7 @@ import dev.slicewright.Problems;
 import dev.slicewright.topology.Axis;
 import dev.slicewright.topology.Chip;
 import dev.slicewright.topology.Shape;
+import dev.slicewright.topology.TpuTopology;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -78,6 +79,24 @@ public final class SlurmTorus {
     }
     problems.throwIfAny("torus " + name);
     this.mapped = new CellCounts(dims, cell -> !this.nodes.get(cell).isEmpty());
+  }
+
+  /** Why extents are beyond a pod of the fleet, though Slurm takes them; empty if they are not. */
+  static Optional<String> whyTooLarge(Shape dims) {
+    return dims.x() <= TpuTopology.MAX_X
+            && dims.y() <= TpuTopology.MAX_YZ
+            && dims.z() <= TpuTopology.MAX_YZ
+        ? Optional.empty()
+        : Optional.of(
+            "expected at most "
+                + TpuTopology.MAX_X
+                + "x"
+                + TpuTopology.MAX_YZ
+                + "x"
+                + TpuTopology.MAX_YZ
+                + " cells, a limit of this library, but was "
+                + dims
+                + "; let the longest axis be z");
   }
 
   private static boolean isInside(TorusPlacement placement, Shape torus) {

@@ -717,4 +717,24 @@ class FleetTest {
     assertThat(Arrays.stream(all).filter(fleet.pod("p0").orElseThrow().busy()::contains).count())
         .isEqualTo(143 * 16);
   }
+
+  @Test
+  void aPodSaysWhyItIsNoneThatARequestTakes() {
+    Pod pod = Fleet.builder().pod("p", CUBES, Map.of("zone", "a")).build().pod("p").orElseThrow();
+
+    assertThat(pod.whyNot(SliceRequest.builder("r").chips(64).build())).isEmpty();
+    assertThat(pod.whyNot(SliceRequest.builder("r").chips(64).accelerators("v6e").build()))
+        .contains("is " + CUBES.accelerator() + ", not one of [v6e]");
+    assertThat(pod.whyNot(SliceRequest.builder("r").chips(64).requireLabel("zone", "b").build()))
+        .contains("lacks the required label zone=b");
+    assertThat(pod.whyNot(SliceRequest.builder("r").chips(64).requireLabel("zone", "a").build()))
+        .isEmpty();
+    assertThat(pod.whyNot(SliceRequest.builder("r").chips(64).forbidLabel("zone", "a").build()))
+        .contains("has the forbidden label zone=a");
+    assertThat(pod.whyNot(SliceRequest.builder("r").chips(64).forbidLabel("rack", "a").build()))
+        .isEmpty();
+    assertThat(pod.whyNot(SliceRequest.builder("r").chips(64).pod("q").build()))
+        .contains("is not the pinned pod q");
+    assertThat(pod.whyNot(SliceRequest.builder("r").chips(64).pod("p").build())).isEmpty();
+  }
 }

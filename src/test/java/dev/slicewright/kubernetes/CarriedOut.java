@@ -62,7 +62,7 @@ final class CarriedOut {
       }
     }
     plan.podsToNodes().forEach(pod -> run(plan, pod));
-    // Siblings of moved slices start again where they were.
+    // Other slices of a request that moves start again where they were.
     for (String path : stopped) {
       restart(plan, path);
     }

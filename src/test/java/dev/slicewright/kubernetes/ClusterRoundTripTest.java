@@ -285,7 +285,7 @@ class ClusterRoundTripTest {
   }
 
   @Test
-  void theRestOfAMultisliceJoinsItsSiblings() {
+  void theRestOfAMultisliceJoinsTheSlicesThatRun() {
     List<HasMetadata> objects = nodes();
     objects.add(jobSet("ms", "tpu7x", "4x4x4", 3, "w"));
     CarriedOut carried = new CarriedOut(objects);

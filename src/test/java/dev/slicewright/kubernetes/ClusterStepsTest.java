@@ -79,15 +79,7 @@ class ClusterStepsTest {
 
   @Test
   void whatIsEvictedIsSuspendedAndItsSliceDeletedBeforeThePlaceIsTaken() {
-    Workload low = PlanCase.job(PlanCase.request("Job", "low", "", "4x4x8").build(), false);
-    Workload high =
-        PlanCase.job(PlanCase.request("Job", "high", "", "4x4x8").priority(9).build(), true);
-    Cluster cluster =
-        block(2)
-            .workload(low)
-            .workload(high)
-            .running(low.request(), 0, "block/blk-a", "4x4x8", 0, 1)
-            .build();
+    Cluster cluster = PlanCase.lowRunsWhereHighWaits().build();
     ClusterPlan plan = ClusterPlan.of(cluster, PlanCase.plan(cluster, MAY_DO_ALL));
     assertThat(plan.plan().evictions()).hasSize(1);
     List<ClusterStep> steps = plan.steps();

@@ -910,4 +910,65 @@ final class FakeGke implements AutoCloseable {
           .setBody(Serialization.asJson(status));
     }
   }
+
+  // ---- work to give it
+
+  /** A suspended Job of one slice, its pods indexed. */
+  static Job job(String name, String topology, int pods) {
+    return Serialization.unmarshal(
+        """
+        apiVersion: batch/v1
+        kind: Job
+        metadata: {name: %s, namespace: team-a}
+        spec:
+          suspend: true
+          completionMode: Indexed
+          completions: %s
+          parallelism: %s
+          backoffLimit: 0
+          template:
+            metadata:
+              annotations: {cloud.google.com/gke-tpu-slice-topology: %s}
+            spec:
+              restartPolicy: Never
+              nodeSelector: {cloud.google.com/gke-tpu-accelerator: tpu7x}
+              containers:
+              - {name: w, image: x, resources: {limits: {google.com/tpu: "4"}}}
+        """
+            .formatted(name, pods, pods, topology),
+        Job.class);
+  }
+
+  /** A suspended JobSet with one replicated job, {@code workers}, of a slice for each replica. */
+  static GenericKubernetesResource jobSet(String name, String topology, int slices, int pods) {
+    return Serialization.unmarshal(
+        """
+        apiVersion: jobset.x-k8s.io/v1alpha2
+        kind: JobSet
+        metadata:
+          name: %s
+          namespace: team-a
+          annotations: {alpha.jobset.sigs.k8s.io/exclusive-topology: cloud.google.com/gke-tpu-slice}
+        spec:
+          suspend: true
+          replicatedJobs:
+          - name: workers
+            replicas: %s
+            template:
+              spec:
+                completionMode: Indexed
+                parallelism: %s
+                completions: %s
+                backoffLimit: 0
+                template:
+                  metadata:
+                    annotations: {cloud.google.com/gke-tpu-slice-topology: %s}
+                  spec:
+                    nodeSelector: {cloud.google.com/gke-tpu-accelerator: tpu7x}
+                    containers:
+                    - {name: w, image: x, resources: {limits: {google.com/tpu: "4"}}}
+        """
+            .formatted(name, slices, pods, pods, topology),
+        GenericKubernetesResource.class);
+  }
 }

@@ -1,5 +1,7 @@
 package dev.slicewright.kubernetes;
 
+import static dev.slicewright.kubernetes.FakeGke.job;
+import static dev.slicewright.kubernetes.FakeGke.jobSet;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.slicewright.SolveBudget;
@@ -17,7 +19,6 @@ import io.fabric8.kubernetes.client.Watcher;
 import io.fabric8.kubernetes.client.WatcherException;
 import io.fabric8.kubernetes.client.dsl.base.PatchContext;
 import io.fabric8.kubernetes.client.dsl.base.PatchType;
-import io.fabric8.kubernetes.client.utils.Serialization;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
@@ -301,6 +302,7 @@ class LiveClusterTest {
   // ---- several schedulers, and other writers
 
   @Test
+  @DisplayName("kueue#14570: two decisions made at once give one node to two workloads")
   void twoSchedulersAtOnceCreateTheSameObjects() {
     cubes("blk-a", "c1", "c2", "c3", "c4");
     gke.add(job("train", "4x4x8", 32));
@@ -631,7 +633,7 @@ class LiveClusterTest {
     return label(node, Tpu7xNodes.SLICE);
   }
 
-  // ---- helpers
+  // ---- what the tests share
 
   private void cubes(String block, String... cubes) {
     for (String cube : cubes) {
@@ -703,63 +705,5 @@ class LiveClusterTest {
     content.setAdditionalProperty("spec", slice.get("spec"));
     content.setAdditionalProperty("annotations", slice.getMetadata().getAnnotations());
     return content;
-  }
-
-  private static Job job(String name, String topology, int pods) {
-    return Serialization.unmarshal(
-        """
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: %s, namespace: team-a}
-        spec:
-          suspend: true
-          completionMode: Indexed
-          completions: %s
-          parallelism: %s
-          backoffLimit: 0
-          template:
-            metadata:
-              annotations: {cloud.google.com/gke-tpu-slice-topology: %s}
-            spec:
-              restartPolicy: Never
-              nodeSelector: {cloud.google.com/gke-tpu-accelerator: tpu7x}
-              containers:
-              - {name: w, image: x, resources: {limits: {google.com/tpu: "4"}}}
-        """
-            .formatted(name, pods, pods, topology),
-        Job.class);
-  }
-
-  private static GenericKubernetesResource jobSet(
-      String name, String topology, int slices, int pods) {
-    return Serialization.unmarshal(
-        """
-        apiVersion: jobset.x-k8s.io/v1alpha2
-        kind: JobSet
-        metadata:
-          name: %s
-          namespace: team-a
-          annotations: {alpha.jobset.sigs.k8s.io/exclusive-topology: cloud.google.com/gke-tpu-slice}
-        spec:
-          suspend: true
-          replicatedJobs:
-          - name: workers
-            replicas: %s
-            template:
-              spec:
-                completionMode: Indexed
-                parallelism: %s
-                completions: %s
-                backoffLimit: 0
-                template:
-                  metadata:
-                    annotations: {cloud.google.com/gke-tpu-slice-topology: %s}
-                  spec:
-                    nodeSelector: {cloud.google.com/gke-tpu-accelerator: tpu7x}
-                    containers:
-                    - {name: w, image: x, resources: {limits: {google.com/tpu: "4"}}}
-        """
-            .formatted(name, slices, pods, pods, topology),
-        GenericKubernetesResource.class);
   }
 }

@@ -202,7 +202,8 @@ class NodeConditionsTest {
                   taints,
                   domain.nodes(),
                   domain.health(),
-                  domain.cordons()),
+                  domain.cordons(),
+                  domain.idPrefix()),
               labels));
     }
     return pods;

@@ -575,7 +575,19 @@ class NodeDomainsTest {
       }
     }
     Cluster cluster = LENIENT.read(nodes);
-    assertThat(ClusterText.of(cluster)).isNotNull();
+    List<String> named = new ArrayList<>(cluster.problems().stream().map(Problem::path).toList());
+    cluster.leftOut().forEach(left -> named.add(left.object().path()));
+    for (Node node : nodes) {
+      String name = ObjectRef.of(node).name();
+      if (Generic.labels(node).containsKey(TpuLabels.ACCELERATOR)) {
+        assertThat(
+                cluster.host(name).isPresent()
+                    || named.stream().anyMatch(path -> path.startsWith("Node/" + name)))
+            .as("%s is in the fleet or named", name)
+            .isTrue();
+      }
+    }
+    assertThat(ClusterText.of(LENIENT.read(nodes))).isEqualTo(ClusterText.of(cluster));
   }
 
   private static NodeSpec spec(Node node) {

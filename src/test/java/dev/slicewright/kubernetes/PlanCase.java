@@ -114,6 +114,20 @@ final class PlanCase {
     return this;
   }
 
+  /**
+   * Two cubes, on which a job runs that one of a higher priority waits for: {@code low} and {@code
+   * high}.
+   */
+  static PlanCase lowRunsWhereHighWaits() {
+    Workload low = job(request("Job", "low", "", "4x4x8").build(), false);
+    Workload high = job(request("Job", "high", "", "4x4x8").priority(9).build(), true);
+    return new PlanCase()
+        .domain(StubDomain.block("blk-a", 2))
+        .workload(low)
+        .workload(high)
+        .running(low.request(), 0, "block/blk-a", "4x4x8", 0, 1);
+  }
+
   static String oldName(String request, int index) {
     return "old-" + Names.digest(request) + "-" + index;
   }
@@ -124,9 +138,10 @@ final class PlanCase {
         workloads,
         slices,
         missing,
-        StubDomain.domains(domains.values().toArray(new StubDomain[0])),
+        StubDomains.of(domains.values().toArray(new StubDomain[0])),
         List.of(),
-        List.of());
+        List.of(),
+        ClusterState.empty(new ReadSettings(false, TenantBy.NAMESPACE)));
   }
 
   static Plan plan(Cluster cluster) {

@@ -10,6 +10,7 @@ import dev.slicewright.request.PlanningRules;
 import dev.slicewright.request.SliceRequest;
 import dev.slicewright.solve.SlicePlanner;
 import dev.slicewright.topology.AcceleratorType;
+import dev.slicewright.topology.HostId;
 import dev.slicewright.topology.Shape;
 import io.fabric8.kubernetes.api.model.Event;
 import java.time.Instant;
@@ -132,23 +133,24 @@ class PlanPeersTest {
     assertThat(partitions).doesNotHaveDuplicates();
   }
 
-  // https://github.com/kubernetes-sigs/kueue/issues/6913, /6914
-  @Test
-  void kueue6913_aReplacementIsAWholeAssignmentNotAnEmptyOne() {
+  /** The repair of a slice of two cubes of a Kueue Workload, of which one has failed. */
+  private static ClusterPlan repaired(int cubes) {
     Workload workload = PlanCase.kueue("wl", "4x4x8", "main").get(0);
     Cluster cluster =
-        block(3)
+        block(cubes)
             .workload(workload)
             .running(workload.request(), 0, "block/blk-a", "4x4x8", 0, 1)
             .fail("block/blk-a", 5)
             .build();
-    Plan plan =
-        SlicePlanner.create()
-            .repair(
-                cluster.fleet(),
-                PlanningRules.builder().permitByDefault(Permission.MOVABLE).build(),
-                PlanCase.BUDGET);
-    ClusterPlan told = ClusterPlan.of(cluster, plan);
+    PlanningRules rules = PlanningRules.builder().permitByDefault(Permission.MOVABLE).build();
+    return ClusterPlan.of(
+        cluster, SlicePlanner.create().repair(cluster.fleet(), rules, PlanCase.BUDGET));
+  }
+
+  // https://github.com/kubernetes-sigs/kueue/issues/6913, /6914
+  @Test
+  void kueue6913_aReplacementIsAWholeAssignmentNotAnEmptyOne() {
+    ClusterPlan told = repaired(3);
 
     assertThat(told.topologyAssignments()).hasSize(1);
     TopologyAssignment assignment = told.topologyAssignments().get(0).assignment();
@@ -160,20 +162,7 @@ class PlanPeersTest {
 
   @Test
   void kueue6913_whereThereIsNoReplacementThereIsNoAssignment() {
-    Workload workload = PlanCase.kueue("wl", "4x4x8", "main").get(0);
-    Cluster cluster =
-        block(2)
-            .workload(workload)
-            .running(workload.request(), 0, "block/blk-a", "4x4x8", 0, 1)
-            .fail("block/blk-a", 5)
-            .build();
-    Plan plan =
-        SlicePlanner.create()
-            .repair(
-                cluster.fleet(),
-                PlanningRules.builder().permitByDefault(Permission.MOVABLE).build(),
-                PlanCase.BUDGET);
-    ClusterPlan told = ClusterPlan.of(cluster, plan);
+    ClusterPlan told = repaired(2);
 
     assertThat(told.topologyAssignments()).isEmpty();
     assertThat(told.slices()).isEmpty();
@@ -277,15 +266,7 @@ class PlanPeersTest {
 
   @Test
   void xpk1179_anEvictionSaysSoToItsWorkload() {
-    Workload low = PlanCase.job(PlanCase.request("Job", "low", "", "4x4x8").build(), false);
-    Workload high =
-        PlanCase.job(PlanCase.request("Job", "high", "", "4x4x8").priority(9).build(), true);
-    Cluster cluster =
-        block(2)
-            .workload(low)
-            .workload(high)
-            .running(low.request(), 0, "block/blk-a", "4x4x8", 0, 1)
-            .build();
+    Cluster cluster = PlanCase.lowRunsWhereHighWaits().build();
     PlanningRules rules = PlanningRules.builder().permitByDefault(Permission.EVICTABLE).build();
     List<Event> events = ClusterPlan.of(cluster, PlanCase.plan(cluster, rules)).events(NOW);
 
@@ -313,7 +294,7 @@ class PlanPeersTest {
     assertThat(events.get("never").getReason()).isEqualTo("NeverOverCapacity");
   }
 
-  // https://github.com/stanford-crfm/marin/issues/3402
+  // https://github.com/marin-community/marin/issues/3402
   @Test
   void marin3402_whatCanNeverRunIsSaidAtOnceWithTheReason() {
     for (String shape : List.of("4x4x20", "2x2x8", "3x4x4")) {
@@ -344,7 +325,7 @@ class PlanPeersTest {
   // https://github.com/NVIDIA/k8s-dra-driver-gpu/issues/174,
   // https://github.com/kubernetes/enhancements/issues/4874
   @Test
-  void dra_theDevicesOfASliceAreTheChipsOfAShapeThatFormsNeverAnyN() {
+  void ttInferenceServer4890_draDriver174_theDevicesOfASliceAreAShapeThatFormsNeverAnyN() {
     for (String shape : List.of("1x1", "2x2", "2x4", "4x4", "4x8")) {
       PlanCase given = new PlanCase().domain(StubDomain.subslicing("np-1", "8x8"));
       SliceRequest one = SliceRequest.builder("one").shape("1x1").build();
@@ -358,7 +339,7 @@ class PlanPeersTest {
       Domain domain = cluster.domains().domain("nodepool/np-1").orElseThrow();
       for (DeviceAllocation node : devices) {
         int host = domain.nodes().indexOf(node.node());
-        var origin = domain.topology().originOf(new dev.slicewright.topology.HostId(host));
+        var origin = domain.topology().originOf(new HostId(host));
         for (String device : node.devices()) {
           int number = Integer.parseInt(device.substring("tpu-".length()));
           int width = domain.topology().hostTile().x();
@@ -386,7 +367,7 @@ class PlanPeersTest {
   }
 
   @Test
-  void dra_aClaimsResultNamesDriverNodeAndDevice() {
+  void aClaimsResultNamesDriverNodeAndDevice() {
     ClusterPlan plan = PlanCase.planned(block(1).workload(PlanCase.job("j", "2x2x2")).build());
     List<DeviceAllocation> devices = plan.deviceAllocations("tpu.google.com");
 

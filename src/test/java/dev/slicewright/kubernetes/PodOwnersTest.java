@@ -316,7 +316,7 @@ class PodOwnersTest {
     assertThat(owners(loop).of(podOfJob("one-0", "one", 4, 0))).isPresent();
   }
 
-  // ---------------------------------------------------------------- helpers
+  // ---------------------------------------------------------------- what the tests share
 
   private static Owners owners(String... yaml) {
     List<HasMetadata> objects = new ArrayList<>();

@@ -264,7 +264,7 @@ class RunningSlicesPropertiesTest {
       List<PartitionId> all = forest.ofShape(cubes ? Shape.of(4, 4, 4) : Shape.parse(shape));
       PartitionId id = all.get(random.nextInt(all.size()));
       ids.add(domain.platformId(id));
-      nodes.addAll(scene.domains.nodesOf(domain, id));
+      nodes.addAll(StubDomains.nodesOf(domain, new Footprint.Partition(id)));
       blocks.add(domain.id());
     }
     boolean sound =

@@ -190,7 +190,9 @@ final class Scene {
             new ReadSettings(true, tenantBy),
             problems,
             leftOut);
-    fleet(found); // the independent judge: a fleet takes no overlap and no foreign sibling
+    fleet(
+        found); // the independent judge: a fleet takes no overlap and no two kinds of slice in one
+    // request
     return new Outcome(found, problems.list(), leftOut);
   }
 

@@ -9,7 +9,6 @@ import dev.slicewright.topology.Shape;
 import dev.slicewright.topology.TpuTopology;
 import io.fabric8.kubernetes.api.model.Taint;
 import java.util.ArrayList;
-import java.util.Collection;
 import java.util.Collections;
 import java.util.List;
 import java.util.Map;
@@ -20,7 +19,9 @@ import java.util.TreeSet;
 
 /**
  * A domain without nodes' objects behind it: as the labels of an intact pod would give. Partitions
- * have the names that the library generates as their platform ids.
+ * have the names that the library generates as their platform ids, behind a prefix.
+ *
+ * @param idPrefix what platform ids begin with, to tell pods apart; perhaps nothing
  */
 record StubDomain(
     String id,
@@ -31,7 +32,8 @@ record StubDomain(
     List<Taint> taints,
     List<String> nodes,
     Map<Part, Health> health,
-    List<HostId> cordons)
+    List<HostId> cordons,
+    String idPrefix)
     implements Domain {
 
   /** A block of TPU7x with so many cubes. */
@@ -94,9 +96,10 @@ record StubDomain(
 
   private static StubDomain of(
       String id, Kind kind, TpuTopology topology, Map<String, String> labels, Set<String> varying) {
+    String name = id.substring(id.indexOf('/') + 1);
     List<String> nodes = new ArrayList<>();
     for (int i = 0; i < topology.hostCount(); i++) {
-      nodes.add(id.substring(id.indexOf('/') + 1) + "-n" + i);
+      nodes.add(kind == Kind.NODE ? name : name + "-n" + i);
     }
     return new StubDomain(
         id,
@@ -107,14 +110,31 @@ record StubDomain(
         List.of(),
         List.copyOf(nodes),
         Map.of(),
-        List.of());
+        List.of(),
+        "");
+  }
+
+  /** The same with its name before each platform id, so that no two pods share one. */
+  StubDomain withOwnIds() {
+    return new StubDomain(
+        id,
+        kind,
+        topology,
+        labels,
+        varyingLabels,
+        taints,
+        nodes,
+        health,
+        cordons,
+        id.substring(id.indexOf('/') + 1) + ":");
   }
 
   /** The same with one more label on all nodes. */
   StubDomain label(String key, String value) {
     Map<String, String> more = new TreeMap<>(labels);
     more.put(key, value);
-    return new StubDomain(id, kind, topology, more, varyingLabels, taints, nodes, health, cordons);
+    return new StubDomain(
+        id, kind, topology, more, varyingLabels, taints, nodes, health, cordons, idPrefix);
   }
 
   /** The same with one more taint on all nodes. */
@@ -122,65 +142,38 @@ record StubDomain(
     List<Taint> more = new ArrayList<>(taints);
     more.add(new Taint(effect, key, null, value));
     return new StubDomain(
-        id, kind, topology, labels, varyingLabels, List.copyOf(more), nodes, health, cordons);
+        id,
+        kind,
+        topology,
+        labels,
+        varyingLabels,
+        List.copyOf(more),
+        nodes,
+        health,
+        cordons,
+        idPrefix);
   }
 
   @Override
   public String platformId(PartitionId partition) {
-    return topology.partitions().orElseThrow().name(partition);
+    return idPrefix + topology.partitions().orElseThrow().name(partition);
   }
 
   @Override
   public Optional<PartitionId> partition(Shape shape, String platformId) {
     return topology
         .partitions()
+        .filter(forest -> platformId.startsWith(idPrefix))
         .flatMap(
             forest ->
-                forest.ofShape(shape).stream()
-                    .filter(id -> forest.name(id).equals(platformId))
-                    .findFirst());
+                forest
+                    .byName(platformId.substring(idPrefix.length()))
+                    .filter(found -> forest.shape(found).sorted().equals(shape.sorted())));
   }
 
   @Override
   public String idLabel(Shape shape) {
     String prefix = kind == Kind.DYNAMIC ? TpuLabels.PARTITION_PREFIX : TpuLabels.SUBSLICE_PREFIX;
     return prefix + topology.platformForm(shape) + TpuLabels.ID_SUFFIX;
-  }
-
-  /** These as all there are. */
-  static Domains domains(StubDomain... given) {
-    Map<String, Domain> byId = new TreeMap<>();
-    for (StubDomain domain : given) {
-      byId.put(domain.id(), domain);
-    }
-    return new Domains() {
-      @Override
-      public Collection<Domain> all() {
-        return Collections.unmodifiableCollection(byId.values());
-      }
-
-      @Override
-      public Optional<Domain> domain(String id) {
-        return Optional.ofNullable(byId.get(id));
-      }
-
-      @Override
-      public Optional<Place> node(String name) {
-        for (Domain domain : byId.values()) {
-          int host = domain.nodes().indexOf(name);
-          if (host >= 0) {
-            return Optional.of(new Place(domain, new HostId(host)));
-          }
-        }
-        return Optional.empty();
-      }
-
-      @Override
-      public List<Domain> withPartition(Shape shape, String platformId) {
-        return byId.values().stream()
-            .filter(domain -> domain.partition(shape, platformId).isPresent())
-            .toList();
-      }
-    };
   }
 }

@@ -1,5 +1,6 @@
 package dev.slicewright.kubernetes;
 
+import static dev.slicewright.kubernetes.FakeGke.job;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.slicewright.SolveBudget;
@@ -25,7 +26,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 class UnfinishedStepsTest {
 
   private final List<HasMetadata> objects = new ArrayList<>();
-  private final Job job = job("train", 16, "4x4x4");
+  private final Job job = job("train", "4x4x4", 16);
 
   @BeforeEach
   void twoCubesAndAJob() {
@@ -208,29 +209,5 @@ class UnfinishedStepsTest {
       }
     }
     return pods;
-  }
-
-  private static Job job(String name, int pods, String topology) {
-    return Serialization.unmarshal(
-        """
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: %s, namespace: team-a}
-        spec:
-          suspend: true
-          completionMode: Indexed
-          completions: %s
-          parallelism: %s
-          template:
-            metadata:
-              annotations: {cloud.google.com/gke-tpu-slice-topology: %s}
-            spec:
-              restartPolicy: Never
-              nodeSelector: {cloud.google.com/gke-tpu-accelerator: tpu7x}
-              containers:
-              - {name: w, image: x, resources: {limits: {google.com/tpu: "4"}}}
-        """
-            .formatted(name, pods, pods, topology),
-        Job.class);
   }
 }

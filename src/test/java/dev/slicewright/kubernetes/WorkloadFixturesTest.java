@@ -32,7 +32,7 @@ class WorkloadFixturesTest {
 
   /** Two blocks of TPU7x, and pools of every kind. */
   static final Domains CLUSTER =
-      StubDomain.domains(
+      StubDomains.of(
           StubDomain.block("blk-a", 4),
           StubDomain.block("blk-b", 2).label("team", "research"),
           StubDomain.subslicing("sub", "8x8"),

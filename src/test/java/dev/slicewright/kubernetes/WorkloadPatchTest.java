@@ -362,12 +362,14 @@ class WorkloadPatchTest {
         with(
             PlanCase.pod("p", "2x2x1", false),
             tree("spec", tree("schedulingGates", List.of(tree("name", "slicewright.dev/slice")))));
-    WorkloadPatch bind = only(PlanCase.planned(block().workload(pod).build()));
+    ClusterPlan plan = PlanCase.planned(block().workload(pod).build());
+    WorkloadPatch bind = only(plan);
 
     assertThat(bind.requires()).isEqualTo(Requires.GATED);
     Map<String, Object> bound = bind.applyTo(WorkloadPatches.tree(pod.source()));
     assertThat(at(bound, "spec", "schedulingGates")).isNull();
-    assertThat(at(bound, "spec", "nodeSelector", "cloud.google.com/gke-tpu-slice")).isNotNull();
+    assertThat(at(bound, "spec", "nodeSelector", "cloud.google.com/gke-tpu-slice"))
+        .isEqualTo(plan.slices().get(0).name());
 
     WorkloadPatch evict =
         WorkloadPatches.of(

@@ -216,7 +216,7 @@ class WorkloadTranslatorTest {
     Map<String, Workload> work =
         WorkloadTranslator.translate(
                 KubernetesObjects.of(objects),
-                StubDomain.domains(pools),
+                StubDomains.of(pools),
                 new ReadSettings(true, TenantBy.NAMESPACE),
                 problems,
                 leftOut)
@@ -309,7 +309,7 @@ class WorkloadTranslatorTest {
     return value;
   }
 
-  // ---------------------------------------------------------------- helpers
+  // ---------------------------------------------------------------- what the tests share
 
   private static List<HasMetadata> fixture(String name) throws IOException {
     return WorkloadFixturesTest.objects(name);
