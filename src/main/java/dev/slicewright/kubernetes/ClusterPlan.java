@@ -1,5 +1,6 @@
 package dev.slicewright.kubernetes;
 
+import dev.slicewright.Problems;
 import dev.slicewright.fleet.Fleet;
 import dev.slicewright.fleet.Hold;
 import dev.slicewright.fleet.RunningSlice;
@@ -9,12 +10,14 @@ import dev.slicewright.plan.Plan;
 import dev.slicewright.plan.RequestPlacement;
 import dev.slicewright.plan.Rollout;
 import dev.slicewright.plan.StalePlanException;
+import dev.slicewright.request.SliceRequest;
 import io.fabric8.kubernetes.api.model.ConfigMap;
 import io.fabric8.kubernetes.api.model.Event;
 import io.fabric8.kubernetes.api.model.GenericKubernetesResource;
 import io.fabric8.kubernetes.api.model.HasMetadata;
 import java.time.Instant;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -51,6 +54,7 @@ public final class ClusterPlan {
     this.cluster = cluster;
     this.plan = plan;
     plan.applyTo(cluster.fleet());
+    checkRequests();
     this.places = new PlanPlaces(cluster, plan);
     this.leftOut = partial();
   }
@@ -63,10 +67,35 @@ public final class ClusterPlan {
    *     requests}, or to repair, drain, defragment or make room in it
    * @return the plan in the cluster's words. O(chips of the plan's slices + Slices)
    * @throws StalePlanException if the plan does not fit the fleet, naming every conflict
+   * @throws dev.slicewright.InvalidInputException if it places another shape or number of slices
+   *     than the cluster's request of that id wants
    */
   public static ClusterPlan of(Cluster cluster, Plan plan) {
     return new ClusterPlan(
         Objects.requireNonNull(cluster, "cluster"), Objects.requireNonNull(plan, "plan"));
+  }
+
+  /** A plan for another shape, such as one that an explanation tries, is of no use to the pods. */
+  private void checkRequests() {
+    Map<String, SliceRequest> wanted = new HashMap<>();
+    cluster.requests().forEach(request -> wanted.put(request.id(), request));
+    Problems problems = new Problems();
+    for (RequestPlacement placement : plan.placements()) {
+      SliceRequest planned = placement.request();
+      SliceRequest is = wanted.getOrDefault(planned.id(), planned);
+      if (!is.shapes().equals(planned.shapes())
+          || is.chips() != planned.chips()
+          || is.slices() != planned.slices()) {
+        problems.add(
+            "plan.placements[" + planned.id() + "]",
+            "expected a plan for what the cluster wants, "
+                + is
+                + ", but it is for "
+                + planned
+                + "; change the workload, read it again and plan anew");
+      }
+    }
+    problems.throwIfAny("plan");
   }
 
   /** Kueue admits all pod sets of a Workload or none: where one waits, the others are not begun. */

@@ -99,6 +99,12 @@ final class PlanEvents {
               + " is not out of a drained part in time. "
               + UnplacedWords.operators(staying.sentence()));
     }
+    for (LeftOut left : cluster.leftOut()) {
+      ObjectRef object = left.object();
+      if (WorkKind.of(object.apiVersion(), object.kind()).isPresent()) {
+        events.add(WARNING, "LeftOut", object, object.path(), left.reason(), left.reason());
+      }
+    }
     return List.copyOf(events.events);
   }
 
@@ -222,10 +228,21 @@ final class PlanEvents {
   private void add(String type, String reason, String request, String of, String message) {
     String whole = Cluster.wholeId(request);
     ObjectRef object =
-        cluster
-            .workload(whole)
-            .map(Workload::object)
-            .orElseGet(() -> new ObjectRef("", "SliceRequest", "", whole));
+        cluster.workload(whole).map(Workload::object).orElseGet(() -> unknown(whole));
+    add(type, reason, object, request, of, message);
+  }
+
+  /** What stands for work that is not among the objects: its Slice, where it has one. */
+  private static ObjectRef unknown(String request) {
+    String slice = SliceManifest.KIND + "//";
+    return request.startsWith(slice)
+        ? new ObjectRef(
+            SliceManifest.API_VERSION, SliceManifest.KIND, "", request.substring(slice.length()))
+        : new ObjectRef("", "SliceRequest", "", request);
+  }
+
+  private void add(
+      String type, String reason, ObjectRef object, String request, String of, String message) {
     String namespace = object.namespace().isEmpty() ? "default" : object.namespace();
     String suffix = "." + Names.digest(object.path() + " " + of + " " + reason);
     String readable = readable(object.name());

@@ -62,7 +62,7 @@ class LiveClusterTest {
   private final InstantSource clock = InstantSource.fixed(Instant.parse("2026-12-01T09:00:00Z"));
   private final FakeGke gke = new FakeGke();
   private final KubernetesClient client = gke.connect();
-  private final SchedulerLoop loop = new SchedulerLoop(gke.connect(), clock);
+  private final SchedulerLoop loop = new SchedulerLoop(gke.connect(), clock, Duration.ZERO);
 
   @AfterEach
   void close() {
@@ -124,10 +124,10 @@ class LiveClusterTest {
     int writes = gke.writes().size();
     loop.resync();
     assertThat(loop.round()).isEmpty();
-    assertThat(new SchedulerLoop(gke.connect(), clock).round())
+    assertThat(new SchedulerLoop(gke.connect(), clock, Duration.ZERO).round())
         .as("that has seen nothing")
         .isEmpty();
-    SchedulerLoop other = new SchedulerLoop(gke.connect(), clock);
+    SchedulerLoop other = new SchedulerLoop(gke.connect(), clock, Duration.ZERO);
     other.resync();
     assertThat(other.round()).as("a new leader").isEmpty();
     assertThat(gke.writes()).hasSize(writes);
@@ -307,7 +307,7 @@ class LiveClusterTest {
     cubes("blk-a", "c1", "c2", "c3", "c4");
     gke.add(job("train", "4x4x8", 32));
     gke.add(job("eval", "2x4x4", 8));
-    SchedulerLoop other = new SchedulerLoop(gke.connect(), clock);
+    SchedulerLoop other = new SchedulerLoop(gke.connect(), clock, Duration.ZERO);
     loop.resync();
     other.resync(); // both have seen the same and know nothing of each other
     loop.round();
@@ -328,13 +328,13 @@ class LiveClusterTest {
         cluster.addCube("blk-a", "c1");
         cluster.addCube("blk-a", "c2");
         cluster.add(job("train", "4x4x8", 32));
-        SchedulerLoop first = new SchedulerLoop(cluster.connect(), clock);
+        SchedulerLoop first = new SchedulerLoop(cluster.connect(), clock, Duration.ZERO);
         for (int i = 0; i < rounds; i++) {
           first.resync();
           first.round();
           cluster.tick();
         }
-        settle(cluster, new SchedulerLoop(cluster.connect(), clock));
+        settle(cluster, new SchedulerLoop(cluster.connect(), clock, Duration.ZERO));
         assertThat(cluster.running("team-a")).as("after %s rounds", rounds).hasSize(32);
         List<GenericKubernetesResource> specs =
             cluster.slices().stream().map(LiveClusterTest::content).collect(Collectors.toList());
@@ -347,7 +347,7 @@ class LiveClusterTest {
   @Test
   void ofTwoSchedulersThatDisagreeOneIsRightAndAllRunsInTheEnd() {
     cubes("blk-a", "c1", "c2");
-    SchedulerLoop stale = new SchedulerLoop(gke.connect(), clock);
+    SchedulerLoop stale = new SchedulerLoop(gke.connect(), clock, Duration.ZERO);
     gke.add(job("one", "4x4x4", 16));
     stale.resync(); // sees one alone
     client.batch().v1().jobs().inNamespace("team-a").withName("one").delete();
@@ -516,7 +516,8 @@ class LiveClusterTest {
   private void comesToRest(Random random, int events) {
     cubes("blk-a", "c1", "c2");
     cubes("blk-b", "d1", "d2");
-    List<SchedulerLoop> loops = List.of(loop, new SchedulerLoop(gke.connect(), clock));
+    List<SchedulerLoop> loops =
+        List.of(loop, new SchedulerLoop(gke.connect(), clock, Duration.ZERO));
     List<String> nodes = gke.nodes().stream().map(node -> node.getMetadata().getName()).toList();
     Set<String> failed = new TreeSet<>();
     List<String> trace = new ArrayList<>();

@@ -395,7 +395,7 @@ class PlansOfEveryKindTest {
   private static void checkComplete(Cluster cluster, ClusterPlan told) {
     Plan plan = told.plan();
     Set<String> requests = new HashSet<>();
-    plan.placements().forEach(p -> requests.add(PlanPlaces.wholeId(p.request().id())));
+    plan.placements().forEach(p -> requests.add(Cluster.wholeId(p.request().id())));
     plan.moves().stream().map(Move::from).forEach(from -> requests.add(from.id().request()));
     plan.evictions().stream().map(Eviction::request).forEach(requests::add);
     Set<ObjectRef> out = new HashSet<>();

@@ -301,7 +301,7 @@ final class StepByStep {
 
   private int slicesAfter(Workload workload) {
     return told.plan().applyTo(cluster.fleet()).running().stream()
-        .filter(s -> PlanPlaces.wholeId(s.request().id()).equals(workload.request().id()))
+        .filter(s -> Cluster.wholeId(s.request().id()).equals(workload.request().id()))
         .toList()
         .size();
   }

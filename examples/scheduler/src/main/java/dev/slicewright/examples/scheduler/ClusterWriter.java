@@ -247,6 +247,10 @@ final class ClusterWriter {
     return true;
   }
 
+  void sayAgain() {
+    said.clear();
+  }
+
   private Resource<GenericKubernetesResource> at(ObjectRef ref) {
     var all = client.genericKubernetesResources(KINDS.get(ref.kind()));
     return ref.namespace().isEmpty()

@@ -58,11 +58,18 @@ public final class SchedulerLoop {
   private final ClusterReader reader = ClusterReader.builder().lenient(true).build();
   private final SlicePlanner planner = SlicePlanner.create();
   private final Map<ObjectRef, HasMetadata> news = new LinkedHashMap<>(); // null: gone; own lock
+  private final Duration patience;
   private Cluster cluster;
+  private Instant brokenSince = Instant.MAX;
 
-  public SchedulerLoop(KubernetesClient client, InstantSource clock) {
+  /**
+   * @param patience how long something that runs has to be broken before it is moved: a node that
+   *     is not ready for a moment comes back
+   */
+  public SchedulerLoop(KubernetesClient client, InstantSource clock, Duration patience) {
     this.client = client;
     this.clock = clock;
+    this.patience = patience;
     this.writer = new ClusterWriter(client);
     this.cluster = reader.read(List.of());
   }
@@ -75,6 +82,7 @@ public final class SchedulerLoop {
       try {
         if (!clock.instant().isBefore(resync)) {
           resync();
+          writer.sayAgain(); // events do not last
           resync = clock.instant().plus(RESYNC);
         }
         round();
@@ -222,11 +230,14 @@ public final class SchedulerLoop {
 
   /** Nothing that runs is touched but to repair it: quotas, moves and evictions are set here. */
   private Plan plan() {
-    PlanningRules rules = PlanningRules.builder().now(clock.instant()).build();
+    Instant now = clock.instant();
+    PlanningRules rules = cluster.pinned(PlanningRules.builder().now(now).build());
     Plan repair = planner.repair(cluster.fleet(), rules, BUDGET);
-    return repair.moves().isEmpty() && repair.evictions().isEmpty()
-        ? planner.plan(cluster.fleet(), cluster.requests(), rules, BUDGET)
-        : repair; // what waits is planned once this is done
+    boolean broken = !repair.moves().isEmpty() || !repair.evictions().isEmpty();
+    brokenSince = !broken ? Instant.MAX : now.isBefore(brokenSince) ? now : brokenSince;
+    return broken && !now.isBefore(brokenSince.plus(patience))
+        ? repair // what waits is planned once this is done
+        : planner.plan(cluster.fleet(), cluster.requests(), rules, BUDGET);
   }
 
   /** Deletes Slices whose work is done or gone. */

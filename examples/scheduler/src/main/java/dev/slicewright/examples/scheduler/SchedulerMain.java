@@ -18,6 +18,7 @@ import java.util.UUID;
 public final class SchedulerMain {
 
   private static final String NAME = "slicewright-scheduler";
+  private static final Duration PATIENCE = Duration.ofMinutes(5); // as Kubernetes has with nodes
   private static final System.Logger LOG = System.getLogger(SchedulerMain.class.getName());
 
   private SchedulerMain() {}
@@ -25,7 +26,7 @@ public final class SchedulerMain {
   public static void main(String[] args) {
     String me = UUID.randomUUID().toString();
     try (KubernetesClient client = new KubernetesClientBuilder().build()) {
-      SchedulerLoop loop = new SchedulerLoop(client, InstantSource.system());
+      SchedulerLoop loop = new SchedulerLoop(client, InstantSource.system(), PATIENCE);
       LeaderCallbacks callbacks =
           new LeaderCallbacks(
               () -> start(loop),
