@@ -79,7 +79,9 @@ final class SliceOwners {
 
   private void ask(Claim claim) {
     if (claim.manifest != null) {
+      String assigned = claim.request; // by Kueue, to a Slice that names nobody
       askAnnotations(claim, claim.manifest.annotations());
+      claim.request = claim.request.isEmpty() ? assigned : claim.request;
     }
     if (claim.request.isEmpty() && !claim.isOfPods()) {
       claim.request = requestOfPods(claim);

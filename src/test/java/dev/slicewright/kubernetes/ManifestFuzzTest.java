@@ -174,7 +174,7 @@ class ManifestFuzzTest {
 
   // ---------------------------------------------------------------- damage
 
-  private static byte[] damaged(byte[] input, List<byte[]> seeds, SplittableRandom random) {
+  static byte[] damaged(byte[] input, List<byte[]> seeds, SplittableRandom random) {
     if (input.length == 0) {
       return bytes(INSERTS, random);
     }
