@@ -10,6 +10,7 @@ import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -253,6 +254,31 @@ final class NodeConditions {
   /** Labels that a node must have with one value; of two values asked for, the selector's. */
   Map<String, String> equal() {
     return equal;
+  }
+
+  /** The Slices that a node must be of one of, in the order given; empty if it may be of any. */
+  List<String> slices() {
+    List<String> selected = slices(selector);
+    if (!selected.isEmpty() || terms == null) {
+      return selected;
+    }
+    Set<String> either = new LinkedHashSet<>();
+    for (Term term : terms) {
+      List<String> named = slices(term.expressions);
+      if (named.isEmpty()) {
+        return List.of();
+      }
+      either.addAll(named);
+    }
+    return List.copyOf(either);
+  }
+
+  private static List<String> slices(List<Requirement> requirements) {
+    return requirements.stream()
+        .filter(r -> r.key.equals(TpuLabels.SLICE) && r.operator.equals("In"))
+        .findFirst()
+        .map(r -> r.values.stream().distinct().toList())
+        .orElse(List.of());
   }
 
   // ---------------------------------------------------------------- matching

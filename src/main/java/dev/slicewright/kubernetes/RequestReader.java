@@ -31,7 +31,11 @@ import org.jspecify.annotations.Nullable;
 final class RequestReader {
 
   /** What came out: the request's builder without name, priority and tenant, and the layout. */
-  record Result(SliceRequest.Builder request, Workload.Layout layout, List<String> notes) {}
+  record Result(
+      SliceRequest.Builder request,
+      Workload.Layout layout,
+      List<String> notes,
+      SliceSelection selection) {}
 
   private static final int CUBE_CHIPS = 64;
 
@@ -135,8 +139,9 @@ final class RequestReader {
     if (!named.isEmpty()) {
       request.accelerators(slot.accelerators().toArray(new String[0]));
     }
+    SliceSelection selection = selection(conditions);
     return isSound()
-        ? Optional.of(new Result(request, layout, List.copyOf(notes)))
+        ? Optional.of(new Result(request, layout, List.copyOf(notes), selection))
         : Optional.empty();
   }
 
@@ -191,6 +196,24 @@ final class RequestReader {
       value = value == null ? other : value;
     }
     return value;
+  }
+
+  /** The Slices that all workers name; those that name none go where the others do. */
+  private SliceSelection selection(List<NodeConditions> conditions) {
+    SliceSelection selection = SliceSelection.NONE;
+    for (int i = 0; i < conditions.size(); i++) {
+      List<String> names = conditions.get(i).slices();
+      if (selection.isEmpty() && !names.isEmpty()) {
+        selection = new SliceSelection(selectorField(TpuLabels.SLICE).path(), names);
+      } else if (!names.isEmpty() && !names.equals(selection.names())) {
+        selectAlike(
+            workers.get(i),
+            TpuLabels.SLICE,
+            String.join(", ", selection.names()),
+            String.join(", ", names));
+      }
+    }
+    return selection;
   }
 
   private Generic selectorField(String key) {

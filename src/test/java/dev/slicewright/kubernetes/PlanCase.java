@@ -170,6 +170,7 @@ final class PlanCase {
         new Workload.Layout(members, 1, pods),
         suspended,
         List.of(),
+        SliceSelection.NONE,
         object);
   }
 
