@@ -133,6 +133,30 @@ final class DomainLayout {
     return Collections.unmodifiableSet(varying);
   }
 
+  /** The nodes that differ in a label from more than half of all; none if there is no such half. */
+  List<String> odd(String label) {
+    Map<String, List<String>> byValue = new TreeMap<>();
+    int all = 0;
+    for (NodeGroups.Root root : roots) {
+      for (PartitionRow.Member member : root.members()) {
+        String value = Builder.labels(member.node()).get(label);
+        byValue
+            .computeIfAbsent(value == null ? "" : "=" + value, v -> new ArrayList<>())
+            .add(member.node().name());
+        all++;
+      }
+    }
+    int half = all / 2;
+    if (byValue.values().stream().noneMatch(names -> names.size() > half)) {
+      return List.of();
+    }
+    return byValue.values().stream()
+        .filter(names -> names.size() <= half)
+        .flatMap(List::stream)
+        .sorted(NaturalOrder.INSTANCE)
+        .toList();
+  }
+
   List<String> nodes() {
     return nodes;
   }

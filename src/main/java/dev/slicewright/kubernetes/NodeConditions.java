@@ -97,6 +97,7 @@ final class NodeConditions {
   record Match(SliceRequest base, List<Domain> possible, List<Problem> problems) {}
 
   private static final int MAX_LABEL = 63;
+  private static final int MAX_NAMES = 3;
   private static final long CUBE_CHIPS = 64;
   private static final String HEALTHY = "HEALTHY";
   private static final String DEGRADED = "DEGRADED";
@@ -288,6 +289,23 @@ final class NodeConditions {
     return matches.computeIfAbsent(slot, s -> compute(domains, s));
   }
 
+  /** The same conditions but for what they say of a label. */
+  NodeConditions without(String key) {
+    List<Term> rest = terms == null ? null : terms.stream().map(t -> without(t, key)).toList();
+    if (rest != null && rest.stream().anyMatch(t -> t.expressions.isEmpty() && t.fields.isEmpty())) {
+      rest = null; // one alternative asks for nothing else
+    }
+    return new NodeConditions(without(selector, key), rest, tolerations, problems);
+  }
+
+  private static Term without(Term term, String key) {
+    return new Term(without(term.expressions, key), term.fields);
+  }
+
+  private static List<Requirement> without(List<Requirement> requirements, String key) {
+    return requirements.stream().filter(requirement -> !requirement.key.equals(key)).toList();
+  }
+
   private Match compute(Collection<Domain> all, Slot slot) {
     List<Domain> domains = new ArrayList<>();
     for (Domain domain : all) {
@@ -299,21 +317,21 @@ final class NodeConditions {
     Map<String, String> required = required(domains, slot);
     List<String> forbidden = new ArrayList<>();
     List<Domain> possible = new ArrayList<>();
-    Map<Requirement, List<String>> undecided = new LinkedHashMap<>();
+    Map<Requirement, List<Domain>> undecided = new LinkedHashMap<>();
     for (Domain domain : domains) {
       Verdict verdict = verdict(domain, slot);
       if (verdict == Verdict.YES) {
         possible.add(domain);
       } else if (verdict == Verdict.DIFFERS) {
         for (Requirement requirement : differing(domain, slot)) {
-          undecided.computeIfAbsent(requirement, r -> new ArrayList<>()).add(domain.id());
+          undecided.computeIfAbsent(requirement, r -> new ArrayList<>()).add(domain);
         }
       } else if (domain.labels().entrySet().containsAll(required.entrySet())) {
         forbidden.add(domain.id());
       }
     }
     List<Problem> found = new ArrayList<>();
-    undecided.forEach((requirement, ids) -> found.add(undecided(requirement, ids)));
+    undecided.forEach((requirement, differ) -> found.add(undecided(requirement, differ)));
     SliceRequest.Builder base =
         SliceRequest.builder("conditions")
             .shape(slot.shape)
@@ -345,17 +363,29 @@ final class NodeConditions {
     return required;
   }
 
-  private static Problem undecided(Requirement requirement, List<String> ids) {
+  private static Problem undecided(Requirement requirement, List<Domain> differ) {
+    List<String> odd =
+        differ.stream().flatMap(domain -> domain.odd(requirement.key).stream()).toList();
     return new Problem(
         requirement.field,
         "expected a label on which the nodes of each pod agree, but the nodes of "
-            + ids.get(0)
-            + (ids.size() > 1 ? " and of " + (ids.size() - 1) + " more" : "")
+            + differ.get(0).id()
+            + (differ.size() > 1 ? " and of " + (differ.size() - 1) + " more" : "")
             + " differ in "
             + requirement.key
+            + (odd.isEmpty() ? "" : " (" + some(odd) + " from most)")
             + ", and which of them a slice takes is for the plan to say; select by "
             + TpuLabels.BLOCK
             + ", by a node pool that is one slice, or by a label of all nodes of a pod");
+  }
+
+  private static String some(List<String> names) {
+    return names.size() <= MAX_NAMES
+        ? String.join(", ", names)
+        : String.join(", ", names.subList(0, MAX_NAMES))
+            + " and "
+            + (names.size() - MAX_NAMES)
+            + " more";
   }
 
   /** Labels that mean nothing but themselves. */

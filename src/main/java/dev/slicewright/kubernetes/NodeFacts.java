@@ -336,15 +336,23 @@ record NodeFacts(
         domain = block == null ? null : "block/" + block;
       } else if (topology == null) {
         domain = type.rank() == 2 && !tags.isEmpty() ? "partition/" + tags.get(0).id() : null;
-        if (domain == null) {
+        String cube = TpuLabels.PARTITION_PREFIX + CUBE + TpuLabels.ID_SUFFIX;
+        if (domain == null && !cubes && labels.containsKey(cube)) {
+          problem(
+              label(TpuLabels.ACCELERATOR),
+              "expected "
+                  + AcceleratorType.TPU7X.gkeAccelerator().orElseThrow()
+                  + ", since the node is in a cube by its label "
+                  + cube
+                  + ", but was "
+                  + labels.get(TpuLabels.ACCELERATOR)
+                  + "; mend the label");
+        } else if (domain == null) {
           problem(
               label(TpuLabels.TOPOLOGY),
               "expected the topology of the node's pool"
                   + (cubes
-                      ? ", or the id of its cube in "
-                          + TpuLabels.PARTITION_PREFIX
-                          + CUBE
-                          + TpuLabels.ID_SUFFIX
+                      ? ", or the id of its cube in " + cube
                       : "")
                   + ", but there is none; set the label");
         }

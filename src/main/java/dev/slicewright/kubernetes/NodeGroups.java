@@ -1,7 +1,6 @@
 package dev.slicewright.kubernetes;
 
 import dev.slicewright.Problem;
-import dev.slicewright.topology.AcceleratorType;
 import dev.slicewright.topology.Shape;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -12,7 +11,6 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
-import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.function.Function;
@@ -116,21 +114,17 @@ final class NodeGroups {
   // ---------------------------------------------------------------- one kind of node in a domain
 
   private List<NodeFacts> agreeing(String domain, List<NodeFacts> members) {
+    // As written: another spelling of the same is another value to the selectors of pods.
     List<NodeFacts> alike = members;
-    alike =
-        agreeing(
-            domain,
-            alike,
-            node -> layout(node).type(),
-            AcceleratorType::name,
-            ".metadata.labels[" + TpuLabels.ACCELERATOR + "]");
-    alike =
-        agreeing(
-            domain,
-            alike,
-            node -> Optional.ofNullable(layout(node).topology()),
-            shape -> shape.map(Shape::toString).orElse("no topology"),
-            ".metadata.labels[" + TpuLabels.TOPOLOGY + "]");
+    for (String key : List.of(TpuLabels.ACCELERATOR, TpuLabels.TOPOLOGY)) {
+      alike =
+          agreeing(
+              domain,
+              alike,
+              node -> layout(node).labels().getOrDefault(key, ""),
+              text -> text.isEmpty() ? "no label" : text,
+              ".metadata.labels[" + key + "]");
+    }
     return agreeing(
         domain,
         alike,

@@ -38,6 +38,7 @@ final class RequestReader {
       SliceSelection selection) {}
 
   private static final int CUBE_CHIPS = 64;
+  private static final int MAX_POOLS = 3;
 
   private final WorkContext context;
   private final WorkKind kind;
@@ -121,6 +122,7 @@ final class RequestReader {
       return Optional.empty(); // as the fields of the chips have been told
     }
     checkHost(legality.types(), chips);
+    checkSubslice(slot, conditions, wanted);
     if (kind == WorkKind.LEADER_WORKER_SET && shape.chips() > CUBE_CHIPS) {
       checkGroupOfCubes(slot, conditions.get(0), wanted);
     }
@@ -386,6 +388,60 @@ final class RequestReader {
               + " one partition, and no partition is larger; use a JobSet for slices of several"
               + " cubes");
     }
+  }
+
+  /**
+   * A sub-slice that is asked for by the selector alone: no node has its topology as that label,
+   * since nodes have their pool's.
+   */
+  private void checkSubslice(
+      NodeConditions.Slot slot, List<NodeConditions> conditions, Wanted wanted) {
+    Shape shape = slot.shape();
+    NodeConditions first = conditions.get(0);
+    boolean selectedOnly = !wanted.selected.isEmpty() && wanted.text.equals(wanted.selected);
+    if (shape.rank() != 2
+        || !selectedOnly
+        || isAnnotated()
+        || !first.match(context.domains(), slot).possible().isEmpty()) {
+      return;
+    }
+    Map<String, String> pools = new TreeMap<>(NaturalOrder.INSTANCE);
+    for (Domain pool : first.without(TpuLabels.TOPOLOGY).match(context.domains(), slot).possible()) {
+      String topology = pool.labels().get(TpuLabels.TOPOLOGY);
+      if (pool.kind() == Domain.Kind.SUBSLICING
+          && topology != null
+          && pool.topology()
+              .partitions()
+              .filter(forest -> !forest.ofShape(shape).isEmpty())
+              .isPresent()) {
+        pools.put(pool.id(), topology);
+      }
+    }
+    if (pools.isEmpty()) {
+      return;
+    }
+    String one = pools.values().iterator().next();
+    wanted.field.problem(
+        "expected the topology of a pool, but was \""
+            + wanted.text
+            + "\", which no pool has; there are sub-slices of "
+            + shape
+            + " in "
+            + String.join(
+                ", ",
+                pools.entrySet().stream()
+                    .limit(MAX_POOLS)
+                    .map(pool -> pool.getKey() + " (" + pool.getValue() + ")")
+                    .toList())
+            + (pools.size() > MAX_POOLS ? " and " + (pools.size() - MAX_POOLS) + " more" : "")
+            + ": ask for one by the annotation "
+            + TpuLabels.SLICE_TOPOLOGY
+            + ": "
+            + shape
+            + ", and select "
+            + TpuLabels.TOPOLOGY
+            + ": "
+            + one);
   }
 
   // ---------------------------------------------------------------- where

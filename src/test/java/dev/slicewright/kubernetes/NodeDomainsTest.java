@@ -642,4 +642,76 @@ class NodeDomainsTest {
     assertThat(cluster.node("nodepool/p", new HostId(3))).contains("p-3");
     assertThat(cluster.workload("nothing")).isEmpty();
   }
+
+  // ---------------------------------------------------------------- one odd node
+
+  private static void assertOdd(List<Node> nodes, String node, String label, String... words) {
+    List<HasMetadata> objects = new ArrayList<>(nodes);
+    assertThatThrownBy(() -> strict(objects)).isInstanceOf(InvalidInputException.class);
+    Cluster cluster = LENIENT.read(objects);
+    assertThat(cluster.problems())
+        .filteredOn(problem -> problem.path().equals(NodeFacts.path(node, label)))
+        .singleElement()
+        .satisfies(problem -> assertThat(problem.message()).contains(words));
+    assertThat(cluster.host(node)).isEmpty();
+    for (Node other : nodes) {
+      String name = other.getMetadata().getName();
+      assertThat(cluster.host(name).isPresent()).as(name).isEqualTo(!name.equals(node));
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"tpu7", "tpu-v6e-slice", "tpu-v5p-slice", "tpu-v5-lite-podslice"})
+  void oneNodeOfAnotherAcceleratorInABlockIsItsOwnProblem(String accelerator) {
+    List<Node> nodes = ClusterFixtures.block("b", 2);
+    labels(nodes.get(5)).put(TpuLabels.ACCELERATOR, accelerator);
+    assertOdd(nodes, "b-0-5", TpuLabels.ACCELERATOR, "expected tpu7x", "was " + accelerator);
+
+    // The rest of the block takes work all the same.
+    List<HasMetadata> objects = new ArrayList<>(nodes);
+    objects.add(ClusterFixtures.job("a", "j", "tpu7x", "4x4x4", 0));
+    Cluster cluster = LENIENT.read(objects);
+    assertThat(cluster.requests()).hasSize(1);
+    Plan plan = plan(cluster.fleet(), cluster.requests().get(0));
+    assertThat(plan.unplaced()).isEmpty();
+  }
+
+  /** A selector of 4x8 does not match a node that says 8x4. */
+  @Test
+  void oneNodeThatSpellsThePoolsTopologyOtherwiseIsItsOwnProblem() {
+    List<Node> nodes = ClusterFixtures.pool("p", "tpu-v6e-slice", "4x8");
+    labels(nodes.get(3)).put(TpuLabels.TOPOLOGY, "8x4");
+    assertOdd(nodes, "p-3", TpuLabels.TOPOLOGY, "expected 4x8", "was 8x4");
+  }
+
+  @Test
+  void aLabelThatFewNodesLackIsAProblemThatNamesThem() {
+    String zone = "topology.kubernetes.io/zone";
+    for (int odd : List.of(1, 3, 5)) {
+      List<Node> nodes = ClusterFixtures.block("b", 4);
+      for (int i = 0; i < odd; i++) {
+        labels(nodes.get(20 + i)).remove(zone);
+      }
+      List<HasMetadata> objects = new ArrayList<>(nodes);
+      io.fabric8.kubernetes.api.model.batch.v1.Job job =
+          ClusterFixtures.job("a", "j", "tpu7x", "4x4x4", 0);
+      Map<String, String> selector =
+          new TreeMap<>(job.getSpec().getTemplate().getSpec().getNodeSelector());
+      selector.put(zone, "us-central1-c");
+      job.getSpec().getTemplate().getSpec().setNodeSelector(selector);
+      objects.add(job);
+      assertThat(LENIENT.read(objects).problems())
+          .singleElement()
+          .satisfies(
+              problem ->
+                  assertThat(problem.message())
+                      .contains("differ in " + zone)
+                      .contains(
+                          odd == 1
+                              ? "(b-1-4 from most)"
+                              : odd == 3
+                                  ? "(b-1-4, b-1-5, b-1-6 from most)"
+                                  : "(b-1-4, b-1-5, b-1-6 and 2 more from most)"));
+    }
+  }
 }

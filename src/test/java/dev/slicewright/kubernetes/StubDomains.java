@@ -157,6 +157,11 @@ final class StubDomains implements Domains {
     }
 
     @Override
+    public List<String> odd(String label) {
+      return List.of();
+    }
+
+    @Override
     public List<Taint> taints() {
       return List.of();
     }
