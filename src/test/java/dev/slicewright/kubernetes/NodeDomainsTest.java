@@ -714,4 +714,54 @@ class NodeDomainsTest {
                                   : "(b-1-4, b-1-5, b-1-6 and 2 more from most)"));
     }
   }
+
+  // ---------------------------------------------------------------- names of hosts left out
+
+  private static List<String> strangeHosts(Cluster cluster, String pod) {
+    TpuTopology topology = pod(cluster, pod).topology();
+    List<String> strange = new ArrayList<>();
+    for (int host = 0; host < topology.hostCount(); host++) {
+      String name = topology.hostName(new HostId(host));
+      if (cluster.host(name).isEmpty()) {
+        strange.add(name);
+      }
+    }
+    return strange;
+  }
+
+  @Test
+  void aHostWhoseNodeIsLeftOutHasItsNameWhereItIsKnown() {
+    List<Node> nodes = ClusterFixtures.block("b", 3);
+    labels(nodes.get(33)).put(TpuLabels.ACCELERATOR, "tpu9"); // unknown
+    labels(nodes.get(20)).put(TpuLabels.ACCELERATOR, "tpu7"); // odd
+    Cluster cluster = LENIENT.read(nodes);
+    assertThat(strangeHosts(cluster, "block/b")).containsExactly("b-1-4", "b-2-1");
+    assertThat(cluster.host("b-2-1")).isEmpty();
+
+    // An update says the same as reading anew.
+    Node gone = nodes.remove(33);
+    Cluster without = cluster.update(List.of(), List.of(ObjectRef.of(gone)));
+    assertThat(strangeHosts(without, "block/b")).containsExactly("b-1-4", "missing/33");
+    Cluster back = without.update(List.of(gone), List.of());
+    assertThat(strangeHosts(back, "block/b")).containsExactly("b-1-4", "b-2-1");
+    labels(gone).remove(idLabel("4x4x4"));
+    assertThat(strangeHosts(back.update(List.of(gone), List.of()), "block/b"))
+        .containsExactly("b-1-4", "missing/33");
+  }
+
+  @Test
+  void aHostThatCouldBeOneOfTwoNodesHasNeithersName() {
+    List<Node> nodes = ClusterFixtures.block("b", 1);
+    labels(nodes.get(2)).put(TpuLabels.ACCELERATOR, "tpu9");
+    labels(nodes.get(3)).put(TpuLabels.ACCELERATOR, "tpu9");
+    assertThat(strangeHosts(LENIENT.read(nodes), "block/b"))
+        .containsExactly("missing/2", "missing/3");
+
+    List<Node> pool = ClusterFixtures.pool("p", "tpu-v6e-slice", "4x8");
+    labels(pool.get(3)).put(TpuLabels.TOPOLOGY, "8x4");
+    assertThat(strangeHosts(LENIENT.read(pool), "nodepool/p")).containsExactly("p-3");
+    labels(pool.get(4)).put(TpuLabels.TOPOLOGY, "8x4");
+    assertThat(strangeHosts(LENIENT.read(pool), "nodepool/p"))
+        .allMatch(name -> name.startsWith("missing/"));
+  }
 }
