@@ -147,8 +147,7 @@ final class AdmittedClaims {
 
   private static boolean wantsChips(Generic podSet) {
     Generic template = podSet.get("template");
-    return new PodTemplate(
-            template.get("spec"), List.of(template.get("metadata", "annotations")))
+    return new PodTemplate(template.get("spec"), List.of(template.get("metadata", "annotations")))
         .namesChips();
   }
 
@@ -296,7 +295,8 @@ final class AdmittedClaims {
       SortedSet<HostId> inside =
           found == null
               ? new TreeSet<>(Set.of(host))
-              : hosts(group.domain().topology(), group.domain().topology().cells(found.footprint()));
+              : hosts(
+                  group.domain().topology(), group.domain().topology().cells(found.footprint()));
       boolean whole = found != null && group.hosts().containsAll(inside);
       left.removeAll(inside);
       if (found == null || !whole) {
@@ -366,11 +366,7 @@ final class AdmittedClaims {
         refuse(
             group,
             hosts(group.domain().topology(), claim.cells),
-            "expected "
-                + claim.place()
-                + " free for its pods, but "
-                + holder
-                + " is on it");
+            "expected " + claim.place() + " free for its pods, but " + holder + " is on it");
       }
       return Optional.empty();
     }

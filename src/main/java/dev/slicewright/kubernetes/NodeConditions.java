@@ -292,7 +292,8 @@ final class NodeConditions {
   /** The same conditions but for what they say of a label. */
   NodeConditions without(String key) {
     List<Term> rest = terms == null ? null : terms.stream().map(t -> without(t, key)).toList();
-    if (rest != null && rest.stream().anyMatch(t -> t.expressions.isEmpty() && t.fields.isEmpty())) {
+    if (rest != null
+        && rest.stream().anyMatch(t -> t.expressions.isEmpty() && t.fields.isEmpty())) {
       rest = null; // one alternative asks for nothing else
     }
     return new NodeConditions(without(selector, key), rest, tolerations, problems);

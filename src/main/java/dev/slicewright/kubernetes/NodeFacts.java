@@ -355,9 +355,7 @@ record NodeFacts(
           problem(
               label(TpuLabels.TOPOLOGY),
               "expected the topology of the node's pool"
-                  + (cubes
-                      ? ", or the id of its cube in " + cube
-                      : "")
+                  + (cubes ? ", or the id of its cube in " + cube : "")
                   + ", but there is none; set the label");
         }
       } else if (topology.chips() < chips) {

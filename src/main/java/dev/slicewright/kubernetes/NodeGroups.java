@@ -117,8 +117,7 @@ final class NodeGroups {
                             root.levels(),
                             root.members(),
                             List.copyOf(
-                                byId.getOrDefault(
-                                    Map.entry(root.label(), root.id()), List.of()))))
+                                byId.getOrDefault(Map.entry(root.label(), root.id()), List.of()))))
                 .toList());
   }
 

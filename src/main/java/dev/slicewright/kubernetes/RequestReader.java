@@ -406,7 +406,8 @@ final class RequestReader {
       return;
     }
     Map<String, String> pools = new TreeMap<>(NaturalOrder.INSTANCE);
-    for (Domain pool : first.without(TpuLabels.TOPOLOGY).match(context.domains(), slot).possible()) {
+    for (Domain pool :
+        first.without(TpuLabels.TOPOLOGY).match(context.domains(), slot).possible()) {
       String topology = pool.labels().get(TpuLabels.TOPOLOGY);
       if (pool.kind() == Domain.Kind.SUBSLICING
           && topology != null

@@ -19,15 +19,15 @@ import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Finds what runs: from Slices, from pods on nodes without one, and from Kueue's assignments. Confined to one thread at a
- * time.
+ * Finds what runs: from Slices, from pods on nodes without one, and from Kueue's assignments.
+ * Confined to one thread at a time.
  *
  * <p>Chips have one taker. Slices claim theirs first: what is formed before what is not, the older
  * before the newer, then by name; a partition inside one that is taken, or around it, is taken too
- * (the open-source controller compares ids only). Then come pods where no Slice is, and last what Kueue
- * has assigned to pods that are not there yet. What cannot
- * have the chips that it names is a problem and left out, and what it names and nobody else has is
- * cordoned: something may still be using it.
+ * (the open-source controller compares ids only). Then come pods where no Slice is, and last what
+ * Kueue has assigned to pods that are not there yet. What cannot have the chips that it names is a
+ * problem and left out, and what it names and nobody else has is cordoned: something may still be
+ * using it.
  */
 final class RunningSlices {
 

@@ -76,8 +76,7 @@ class SelectedSlicesTest {
 
   private static GenericKubernetesResource slice(String name, String topology, String... ids) {
     GenericKubernetesResource slice =
-        new SliceManifest(
-                name, "tpu7x", Shape.parse(topology), List.of(ids), Map.of(), null, false)
+        new SliceManifest(name, "tpu7x", Shape.parse(topology), List.of(ids), Map.of(), null, false)
             .toResource();
     return Scene.state(slice, SliceState.ACTIVE);
   }
@@ -122,8 +121,7 @@ class SelectedSlicesTest {
 
   @Test
   void nothingIsMadeForItAndNothingItSaysIsOverwritten() throws IOException {
-    Cluster cluster =
-        ClusterReader.create().read(objects(JOB, slice("mine", "4x4x4", "b-c1")));
+    Cluster cluster = ClusterReader.create().read(objects(JOB, slice("mine", "4x4x4", "b-c1")));
     ClusterPlan plan =
         ClusterPlan.of(
             cluster,
@@ -139,8 +137,7 @@ class SelectedSlicesTest {
   void severalNamesAreItsSlicesByOrder() throws IOException {
     Cluster cluster =
         ClusterReader.create()
-            .read(
-                objects(JOB_SET, slice("one", "4x4x4", "b-c0"), slice("two", "4x4x4", "b-c2")));
+            .read(objects(JOB_SET, slice("one", "4x4x4", "b-c0"), slice("two", "4x4x4", "b-c2")));
     assertThat(running(cluster).keySet()).containsExactly("JobSet/a/ms/w/0", "JobSet/a/ms/w/1");
     assertThat(running(cluster).get("JobSet/a/ms/w/0")).contains("b-c2");
     assertThat(running(cluster).get("JobSet/a/ms/w/1")).contains("b-c0");

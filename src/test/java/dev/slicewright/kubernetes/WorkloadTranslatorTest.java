@@ -355,7 +355,8 @@ class WorkloadTranslatorTest {
         .satisfies(
             problem -> {
               assertThat(problem.path())
-                  .isEqualTo("Job/a/small.spec.template.spec.nodeSelector[" + TpuLabels.TOPOLOGY + "]");
+                  .isEqualTo(
+                      "Job/a/small.spec.template.spec.nodeSelector[" + TpuLabels.TOPOLOGY + "]");
               assertThat(problem.message())
                   .contains("sub-slices of 2x4 in nodepool/big (4x8)")
                   .contains(TpuLabels.SLICE_TOPOLOGY + ": 2x4")
