@@ -378,7 +378,7 @@ final class AdmittedClaims {
   /** Whether what has some of the chips is of the request, or its Slice that names nobody. */
   private boolean holds(Claim holder, String request) {
     String of =
-        holder.manifest != null
+        holder.manifest != null && holder.request.isEmpty()
             ? SliceOwners.named(holder.manifest.annotations(), work.owners())
             : holder.request;
     if (!of.isEmpty()) {

@@ -221,7 +221,7 @@ final class ClusterState {
       }
       return new Cluster(
           fleet,
-          newWork.translation().workloads(),
+          newWork.found().workloads(),
           newWork.found().slices(),
           newWork.found().missing(),
           newDomains,

@@ -49,6 +49,12 @@ interface Domain {
   /** Keys of labels that not all its nodes share. */
   Set<String> varyingLabels();
 
+  /**
+   * The nodes whose value of a label is not that of most others, in order; none if no value is that
+   * of more than half of them. O(nodes).
+   */
+  List<String> odd(String label);
+
   /** Taints that all its nodes share; google.com/tpu and node.kubernetes.io/* left out. */
   List<Taint> taints();
 

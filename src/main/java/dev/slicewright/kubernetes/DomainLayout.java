@@ -95,6 +95,7 @@ final class DomainLayout {
           || !mine.label().equals(other.label())
           || !mine.shape().equals(other.shape())
           || !mine.levels().equals(other.levels())
+          || !mine.absent().equals(other.absent())
           || mine.members().size() != other.members().size()) {
         return false;
       }
@@ -131,6 +132,30 @@ final class DomainLayout {
 
   Set<String> varying() {
     return Collections.unmodifiableSet(varying);
+  }
+
+  /** The nodes that differ in a label from more than half of all; none if there is no such half. */
+  List<String> odd(String label) {
+    Map<String, List<String>> byValue = new TreeMap<>();
+    int all = 0;
+    for (NodeGroups.Root root : roots) {
+      for (PartitionRow.Member member : root.members()) {
+        String value = Builder.labels(member.node()).get(label);
+        byValue
+            .computeIfAbsent(value == null ? "" : "=" + value, v -> new ArrayList<>())
+            .add(member.node().name());
+        all++;
+      }
+    }
+    int half = all / 2;
+    if (byValue.values().stream().noneMatch(names -> names.size() > half)) {
+      return List.of();
+    }
+    return byValue.values().stream()
+        .filter(names -> names.size() <= half)
+        .flatMap(List::stream)
+        .sorted(NaturalOrder.INSTANCE)
+        .toList();
   }
 
   List<String> nodes() {
@@ -184,6 +209,7 @@ final class DomainLayout {
     private final List<Problem> problems = new ArrayList<>();
     private final List<LeftOut> leftOut = new ArrayList<>();
     private final List<String> names = new ArrayList<>();
+    private final Map<Integer, String> absent = new HashMap<>(); // names of nodes left out, by host
     private final List<NodeFacts> present = new ArrayList<>();
     private final List<String> cubes = new ArrayList<>();
     private final List<PartitionRow.Span> spans = new ArrayList<>();
@@ -266,6 +292,7 @@ final class DomainLayout {
                     + " failed"));
       }
       int offset = names.size();
+      addAbsent(root, row, offset);
       for (PartitionRow.Span span : row.spans()) {
         spans.add(
             new PartitionRow.Span(span.shape(), span.id(), span.first() + offset, span.hosts()));
@@ -281,6 +308,49 @@ final class DomainLayout {
       for (NodeFacts.Tag tag : root.members().get(0).tags()) {
         idLabels.putIfAbsent(tag.shape(), tag.label());
       }
+    }
+
+    /** Hosts whose nodes are left out, where it is certain which node it would be. */
+    private void addAbsent(NodeGroups.Root root, PartitionRow.Row row, int offset) {
+      if (root.absent().isEmpty()) {
+        return;
+      }
+      Map<Integer, List<String>> byHost = new TreeMap<>();
+      Map<String, Integer> places = new HashMap<>();
+      for (int host = 0; host < row.hosts().size(); host++) {
+        if (row.hosts().get(host) == null) {
+          Map<String, String> around = idsAround(root, row, host);
+          for (NodeGroups.Absent node : root.absent()) {
+            if (node.ids().entrySet().containsAll(around.entrySet())) {
+              byHost.computeIfAbsent(host, h -> new ArrayList<>()).add(node.name());
+              places.merge(node.name(), 1, Integer::sum);
+            }
+          }
+        }
+      }
+      byHost.forEach(
+          (host, nodes) -> {
+            if (nodes.size() == 1 && places.get(nodes.get(0)) == 1) {
+              absent.put(offset + host, nodes.get(0));
+            }
+          });
+    }
+
+    /** The partitions around a host of which other nodes are known, by label. */
+    private static Map<String, String> idsAround(
+        NodeGroups.Root root, PartitionRow.Row row, int host) {
+      Map<Shape, String> labels = new HashMap<>();
+      root.members().get(0).tags().forEach(tag -> labels.put(tag.shape(), tag.label()));
+      labels.put(root.shape(), root.label());
+      Map<String, String> ids = new TreeMap<>();
+      for (PartitionRow.Span span : row.spans()) {
+        int end = span.first() + span.hosts();
+        boolean around = span.first() <= host && host < end;
+        if (around && row.hosts().subList(span.first(), end).stream().anyMatch(Objects::nonNull)) {
+          ids.put(labels.get(span.shape()), span.id());
+        }
+      }
+      return ids;
     }
 
     private TpuTopology topology() {
@@ -313,7 +383,8 @@ final class DomainLayout {
       List<String> all = new ArrayList<>(names.size());
       for (int host = 0; host < names.size(); host++) {
         String name = names.get(host);
-        all.add(name.isEmpty() ? "missing/" + host : name); // no node can be called so
+        String left = absent.getOrDefault(host, "missing/" + host); // no node can be called so
+        all.add(name.isEmpty() ? left : name);
       }
       return all;
     }

@@ -9,6 +9,7 @@ import io.fabric8.kubernetes.api.model.Taint;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -100,6 +101,7 @@ final class NodeConditions {
   record Match(SliceRequest base, List<Domain> possible, List<Problem> problems) {}
 
   private static final int MAX_LABEL = 63;
+  private static final int MAX_NAMES = 3;
   private static final String HEALTHY = "HEALTHY";
   private static final String DEGRADED = "DEGRADED";
   private static final String NODE_NAME = "metadata.name";
@@ -258,6 +260,31 @@ final class NodeConditions {
     return equal;
   }
 
+  /** The Slices that a node must be of one of, in the order given; empty if it may be of any. */
+  List<String> slices() {
+    List<String> selected = slices(selector);
+    if (!selected.isEmpty() || terms == null) {
+      return selected;
+    }
+    Set<String> either = new LinkedHashSet<>();
+    for (Term term : terms) {
+      List<String> named = slices(term.expressions);
+      if (named.isEmpty()) {
+        return List.of();
+      }
+      either.addAll(named);
+    }
+    return List.copyOf(either);
+  }
+
+  private static List<String> slices(List<Requirement> requirements) {
+    return requirements.stream()
+        .filter(r -> r.key.equals(TpuLabels.SLICE) && r.operator.equals("In"))
+        .findFirst()
+        .map(r -> r.values.stream().distinct().toList())
+        .orElse(List.of());
+  }
+
   // ---------------------------------------------------------------- matching
 
   /** A domain, and where its labels are. */
@@ -282,6 +309,24 @@ final class NodeConditions {
     return matches.computeIfAbsent(slot, s -> compute(domains, s));
   }
 
+  /** The same conditions but for what they say of a label. */
+  NodeConditions without(String key) {
+    List<Term> rest = terms == null ? null : terms.stream().map(t -> without(t, key)).toList();
+    if (rest != null
+        && rest.stream().anyMatch(t -> t.expressions.isEmpty() && t.fields.isEmpty())) {
+      rest = null; // one alternative asks for nothing else
+    }
+    return new NodeConditions(without(selector, key), rest, tolerations, problems);
+  }
+
+  private static Term without(Term term, String key) {
+    return new Term(without(term.expressions, key), term.fields);
+  }
+
+  private static List<Requirement> without(List<Requirement> requirements, String key) {
+    return requirements.stream().filter(requirement -> !requirement.key.equals(key)).toList();
+  }
+
   private Match compute(DomainColumns all, Slot slot) {
     List<Candidate> candidates = new ArrayList<>();
     for (int i : all.of(slot.accelerators)) {
@@ -290,7 +335,7 @@ final class NodeConditions {
     Map<String, String> required = required(candidates, slot);
     List<String> forbidden = new ArrayList<>();
     List<Domain> possible = new ArrayList<>();
-    Map<Requirement, List<String>> undecided = new LinkedHashMap<>();
+    Map<Requirement, List<Domain>> undecided = new LinkedHashMap<>();
     for (Candidate candidate : candidates) {
       Domain domain = candidate.domain;
       Verdict verdict = verdict(candidate, slot);
@@ -298,14 +343,14 @@ final class NodeConditions {
         possible.add(domain);
       } else if (verdict == Verdict.DIFFERS) {
         for (Requirement requirement : differing(candidate, slot)) {
-          undecided.computeIfAbsent(requirement, r -> new ArrayList<>()).add(domain.id());
+          undecided.computeIfAbsent(requirement, r -> new ArrayList<>()).add(domain);
         }
       } else if (candidate.hasAll(required)) {
         forbidden.add(domain.id());
       }
     }
     List<Problem> found = new ArrayList<>();
-    undecided.forEach((requirement, ids) -> found.add(undecided(requirement, ids)));
+    undecided.forEach((requirement, differ) -> found.add(undecided(requirement, differ)));
     SliceRequest.Builder base =
         SliceRequest.builder("conditions")
             .shape(slot.shape)
@@ -339,17 +384,29 @@ final class NodeConditions {
     return required;
   }
 
-  private static Problem undecided(Requirement requirement, List<String> ids) {
+  private static Problem undecided(Requirement requirement, List<Domain> differ) {
+    List<String> odd =
+        differ.stream().flatMap(domain -> domain.odd(requirement.key).stream()).toList();
     return new Problem(
         requirement.field,
         "expected a label on which the nodes of each pod agree, but the nodes of "
-            + ids.get(0)
-            + (ids.size() > 1 ? " and of " + (ids.size() - 1) + " more" : "")
+            + differ.get(0).id()
+            + (differ.size() > 1 ? " and of " + (differ.size() - 1) + " more" : "")
             + " differ in "
             + requirement.key
+            + (odd.isEmpty() ? "" : " (" + some(odd) + " from most)")
             + ", and which of them a slice takes is for the plan to say; select by "
             + TpuLabels.BLOCK
             + ", by a node pool that is one slice, or by a label of all nodes of a pod");
+  }
+
+  private static String some(List<String> names) {
+    return names.size() <= MAX_NAMES
+        ? String.join(", ", names)
+        : String.join(", ", names.subList(0, MAX_NAMES))
+            + " and "
+            + (names.size() - MAX_NAMES)
+            + " more";
   }
 
   /** Labels that mean nothing but themselves. */

@@ -89,6 +89,11 @@ final class NodeDomain implements Domain {
   }
 
   @Override
+  public List<String> odd(String label) {
+    return layout.odd(label);
+  }
+
+  @Override
   public List<Taint> taints() {
     return ownTaints;
   }

@@ -102,7 +102,8 @@ final class NodeDomains implements Domains {
       NodeFacts before = nodes.get(name);
       NodeFacts after = newNodes.get(name);
       NodeFacts.Layout place = before == null ? null : before.layout();
-      if (!Objects.equals(place, after == null ? null : after.layout())) {
+      if (!Objects.equals(place, after == null ? null : after.layout())
+          || !ids(before).equals(ids(after))) {
         return regrouped(newNodes);
       }
       if (place != null) {
@@ -121,6 +122,10 @@ final class NodeDomains implements Domains {
         faults ? faulty(newNodes) : faulty,
         groupProblems,
         groupLeftOut);
+  }
+
+  private static Map<String, String> ids(@Nullable NodeFacts node) {
+    return node == null ? Map.of() : node.ids();
   }
 
   private static boolean hasProblems(@Nullable NodeFacts node) {

@@ -30,6 +30,8 @@ import org.jspecify.annotations.Nullable;
  * @param name the node's name
  * @param layout where it is; null if its labels do not say
  * @param status how it is
+ * @param ids of a node without a layout what can still be read of it: labels of its pool and of the
+ *     ids of partitions
  * @param slice the Slice that it is labelled with; empty if none
  * @param sliceTopology the topology of that Slice; empty if none
  * @param problems what is wrong with this node alone
@@ -38,6 +40,7 @@ record NodeFacts(
     String name,
     @Nullable Layout layout,
     Status status,
+    Map<String, String> ids,
     String slice,
     String sliceTopology,
     List<Problem> problems) {
@@ -163,7 +166,7 @@ record NodeFacts(
         new Problem(
             ref(name).path(),
             "expected an object with the fields of a Node, but some have other types; mend them");
-    return new NodeFacts(name, null, status, "", "", List.of(problem));
+    return new NodeFacts(name, null, status, Map.of(), "", "", List.of(problem));
   }
 
   /** The path of a label in problems. */
@@ -266,6 +269,7 @@ record NodeFacts(
               name,
               layout,
               status(whole),
+              layout == null ? ids() : Map.of(),
               reader.once(labels.getOrDefault(TpuLabels.SLICE, "")),
               reader.once(labels.getOrDefault(TpuLabels.SLICE_TOPOLOGY, "")),
               List.copyOf(problems)));
@@ -335,16 +339,22 @@ record NodeFacts(
         domain = block == null ? null : "block/" + block;
       } else if (topology == null) {
         domain = type.rank() == 2 && !tags.isEmpty() ? "partition/" + tags.get(0).id() : null;
-        if (domain == null) {
+        String cube = TpuLabels.PARTITION_PREFIX + SlicePlaces.CUBE + TpuLabels.ID_SUFFIX;
+        if (domain == null && !cubes && labels.containsKey(cube)) {
+          problem(
+              label(TpuLabels.ACCELERATOR),
+              "expected "
+                  + AcceleratorType.TPU7X.gkeAccelerator().orElseThrow()
+                  + ", since the node is in a cube by its label "
+                  + cube
+                  + ", but was "
+                  + labels.get(TpuLabels.ACCELERATOR)
+                  + "; mend the label");
+        } else if (domain == null) {
           problem(
               label(TpuLabels.TOPOLOGY),
               "expected the topology of the node's pool"
-                  + (cubes
-                      ? ", or the id of its cube in "
-                          + TpuLabels.PARTITION_PREFIX
-                          + SlicePlaces.CUBE
-                          + TpuLabels.ID_SUFFIX
-                      : "")
+                  + (cubes ? ", or the id of its cube in " + cube : "")
                   + ", but there is none; set the label");
         }
       } else if (topology.chips() < chips) {
@@ -483,6 +493,20 @@ record NodeFacts(
       return tags.stream()
           .filter(tag -> tag.shape().y() <= pool.y() && tag.shape().x() <= pool.x())
           .toList();
+    }
+
+    private Map<String, String> ids() {
+      Map<String, String> ids = new TreeMap<>();
+      labels.forEach(
+          (key, value) -> {
+            boolean partition =
+                key.startsWith(TpuLabels.PARTITION_PREFIX)
+                    || key.startsWith(TpuLabels.SUBSLICE_PREFIX);
+            if (partition && key.endsWith(TpuLabels.ID_SUFFIX) || key.equals(TpuLabels.NODE_POOL)) {
+              ids.put(key, value);
+            }
+          });
+      return Collections.unmodifiableMap(ids);
     }
 
     private Map<String, String> otherLabels(boolean dynamic) {

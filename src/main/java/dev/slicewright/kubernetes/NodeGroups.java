@@ -1,10 +1,10 @@
 package dev.slicewright.kubernetes;
 
 import dev.slicewright.Problem;
-import dev.slicewright.topology.AcceleratorType;
 import dev.slicewright.topology.Shape;
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.Collections;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -12,7 +12,6 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
-import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.function.Function;
@@ -36,13 +35,23 @@ final class NodeGroups {
    * @param label the label that has the id
    * @param levels the shapes of partitions below it, the largest first
    * @param members its nodes by name, each with a tag for each level
+   * @param absent nodes that are left out but say that they are in it, by name
    */
   record Root(
       Shape shape,
       String id,
       String label,
       List<Shape> levels,
-      List<PartitionRow.Member> members) {}
+      List<PartitionRow.Member> members,
+      List<Absent> absent) {}
+
+  /**
+   * A node that is left out.
+   *
+   * @param name its name
+   * @param ids its labels of its pool and of the ids of partitions
+   */
+  record Absent(String name, Map<String, String> ids) {}
 
   private static final Comparator<NodeFacts> BY_NAME =
       Comparator.comparing(NodeFacts::name, NaturalOrder.INSTANCE);
@@ -74,6 +83,55 @@ final class NodeGroups {
     roots.replaceAll(
         (domain, list) -> list.stream().filter(root -> !root.members().isEmpty()).toList());
     roots.values().removeIf(List::isEmpty);
+    addAbsent(nodes);
+  }
+
+  /** Tells each root of the nodes that would be in it. */
+  private void addAbsent(Collection<NodeFacts> nodes) {
+    List<Absent> absent = new ArrayList<>();
+    for (NodeFacts node : nodes) {
+      if (node.layout() == null || gone.contains(node.name())) {
+        absent.add(new Absent(node.name(), ids(node)));
+      }
+    }
+    if (absent.isEmpty()) {
+      return;
+    }
+    absent.sort(Comparator.comparing(Absent::name, NaturalOrder.INSTANCE));
+    Map<Map.Entry<String, String>, List<Absent>> byId = new HashMap<>();
+    for (Absent node : absent) {
+      node.ids()
+          .forEach(
+              (key, id) ->
+                  byId.computeIfAbsent(Map.entry(key, id), k -> new ArrayList<>()).add(node));
+    }
+    roots.replaceAll(
+        (domain, list) ->
+            list.stream()
+                .map(
+                    root ->
+                        new Root(
+                            root.shape(),
+                            root.id(),
+                            root.label(),
+                            root.levels(),
+                            root.members(),
+                            List.copyOf(
+                                byId.getOrDefault(Map.entry(root.label(), root.id()), List.of()))))
+                .toList());
+  }
+
+  private static Map<String, String> ids(NodeFacts node) {
+    if (node.layout() == null) {
+      return node.ids();
+    }
+    Map<String, String> ids = new TreeMap<>();
+    node.layout().tags().forEach(tag -> ids.put(tag.label(), tag.id()));
+    String pool = node.layout().labels().get(TpuLabels.NODE_POOL);
+    if (pool != null) {
+      ids.put(TpuLabels.NODE_POOL, pool);
+    }
+    return Collections.unmodifiableMap(ids);
   }
 
   /** By domain id: its largest partitions, in natural order of their ids. */
@@ -116,21 +174,17 @@ final class NodeGroups {
   // ---------------------------------------------------------------- one kind of node in a domain
 
   private List<NodeFacts> agreeing(String domain, List<NodeFacts> members) {
+    // As written: another spelling of the same is another value to the selectors of pods.
     List<NodeFacts> alike = members;
-    alike =
-        agreeing(
-            domain,
-            alike,
-            node -> layout(node).type(),
-            AcceleratorType::name,
-            ".metadata.labels[" + TpuLabels.ACCELERATOR + "]");
-    alike =
-        agreeing(
-            domain,
-            alike,
-            node -> Optional.ofNullable(layout(node).topology()),
-            shape -> shape.map(Shape::toString).orElse("no topology"),
-            ".metadata.labels[" + TpuLabels.TOPOLOGY + "]");
+    for (String key : List.of(TpuLabels.ACCELERATOR, TpuLabels.TOPOLOGY)) {
+      alike =
+          agreeing(
+              domain,
+              alike,
+              node -> layout(node).labels().getOrDefault(key, ""),
+              text -> text.isEmpty() ? "no label" : text,
+              ".metadata.labels[" + key + "]");
+    }
     return agreeing(
         domain,
         alike,
@@ -214,7 +268,8 @@ final class NodeGroups {
               node.name(),
               TpuLabels.HOSTNAME,
               List.of(),
-              List.of(new PartitionRow.Member(node, List.of()))));
+              List.of(new PartitionRow.Member(node, List.of())),
+              List.of()));
     }
     NodeFacts.Tag pool =
         new NodeFacts.Tag(topology, TpuLabels.NODE_POOL, domain.substring(domain.indexOf('/') + 1));
@@ -296,7 +351,7 @@ final class NodeGroups {
                 + " have, but there is none; set the label");
       }
     }
-    return new Root(tag.shape(), tag.id(), tag.label(), levels, sound);
+    return new Root(tag.shape(), tag.id(), tag.label(), levels, sound, List.of());
   }
 
   private void ignore(NodeFacts node, Shape level, NodeFacts.Tag root) {
@@ -403,6 +458,7 @@ final class NodeGroups {
         root.id(),
         root.label(),
         root.levels(),
-        root.members().stream().filter(member -> !gone.contains(member.node().name())).toList());
+        root.members().stream().filter(member -> !gone.contains(member.node().name())).toList(),
+        root.absent());
   }
 }

@@ -183,14 +183,21 @@ final class PodClaims {
     }
     refuse(
         group,
-        "expected "
+        "expected pods of one slice alone on "
             + claim.place()
-            + " for pods of one slice, but pods of "
-            + group.slicePath()
-            + " and "
-            + holder.object
-            + (holder.request.isEmpty() ? "" : " of " + holder.request + "/" + holder.index)
-            + " are both on it; restart the workload that came later");
+            + ", but "
+            + (group.request().equals(holder.request)
+                ? "slices " + holder.index + " and " + group.slice() + " of " + group.request()
+                : holderName(holder) + " and " + group.request())
+            + " both run there; nothing new is placed there before "
+            + group.first()
+            + " has ended; let it, and give the next such work a place of its own");
+    // Should the holder go first, its chips are not free.
+    group.hosts().forEach(host -> cordons.add(group.domain(), host));
+  }
+
+  private static String holderName(Claim holder) {
+    return holder.request.isEmpty() ? holder.object.path() : holder.request;
   }
 
   private void refuse(Group group, String why) {

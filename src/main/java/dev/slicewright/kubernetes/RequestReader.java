@@ -31,7 +31,13 @@ import org.jspecify.annotations.Nullable;
 final class RequestReader {
 
   /** What came out: the request's builder without name, priority and tenant, and the layout. */
-  record Result(SliceRequest.Builder request, Workload.Layout layout, List<String> notes) {}
+  record Result(
+      SliceRequest.Builder request,
+      Workload.Layout layout,
+      List<String> notes,
+      SliceSelection selection) {}
+
+  private static final int MAX_POOLS = 3;
 
   private final WorkContext context;
   private final WorkKind kind;
@@ -115,6 +121,7 @@ final class RequestReader {
       return Optional.empty(); // as the fields of the chips have been told
     }
     checkHost(legality.types(), chips);
+    checkSubslice(slot, conditions, wanted);
     if (kind == WorkKind.LEADER_WORKER_SET && shape.chips() > SlicePlaces.CUBE.chips()) {
       checkGroupOfCubes(slot, conditions.get(0), wanted);
     }
@@ -133,8 +140,9 @@ final class RequestReader {
     if (!named.isEmpty()) {
       request.accelerators(slot.accelerators().toArray(new String[0]));
     }
+    SliceSelection selection = selection(conditions);
     return isSound()
-        ? Optional.of(new Result(request, layout, List.copyOf(notes)))
+        ? Optional.of(new Result(request, layout, List.copyOf(notes), selection))
         : Optional.empty();
   }
 
@@ -189,6 +197,24 @@ final class RequestReader {
       value = value == null ? other : value;
     }
     return value;
+  }
+
+  /** The Slices that all workers name; those that name none go where the others do. */
+  private SliceSelection selection(List<NodeConditions> conditions) {
+    SliceSelection selection = SliceSelection.NONE;
+    for (int i = 0; i < conditions.size(); i++) {
+      List<String> names = conditions.get(i).slices();
+      if (selection.isEmpty() && !names.isEmpty()) {
+        selection = new SliceSelection(selectorField(TpuLabels.SLICE).path(), names);
+      } else if (!names.isEmpty() && !names.equals(selection.names())) {
+        selectAlike(
+            workers.get(i),
+            TpuLabels.SLICE,
+            String.join(", ", selection.names()),
+            String.join(", ", names));
+      }
+    }
+    return selection;
   }
 
   private Generic selectorField(String key) {
@@ -357,6 +383,61 @@ final class RequestReader {
               + " one partition, and no partition is larger; use a JobSet for slices of several"
               + " cubes");
     }
+  }
+
+  /**
+   * A sub-slice that is asked for by the selector alone: no node has its topology as that label,
+   * since nodes have their pool's.
+   */
+  private void checkSubslice(
+      NodeConditions.Slot slot, List<NodeConditions> conditions, Wanted wanted) {
+    Shape shape = slot.shape();
+    NodeConditions first = conditions.get(0);
+    boolean selectedOnly = !wanted.selected.isEmpty() && wanted.text.equals(wanted.selected);
+    if (shape.rank() != 2
+        || !selectedOnly
+        || isAnnotated()
+        || !first.match(context.domains(), slot).possible().isEmpty()) {
+      return;
+    }
+    Map<String, String> pools = new TreeMap<>(NaturalOrder.INSTANCE);
+    for (Domain pool :
+        first.without(TpuLabels.TOPOLOGY).match(context.domains(), slot).possible()) {
+      String topology = pool.labels().get(TpuLabels.TOPOLOGY);
+      if (pool.kind() == Domain.Kind.SUBSLICING
+          && topology != null
+          && pool.topology()
+              .partitions()
+              .filter(forest -> !forest.ofShape(shape).isEmpty())
+              .isPresent()) {
+        pools.put(pool.id(), topology);
+      }
+    }
+    if (pools.isEmpty()) {
+      return;
+    }
+    String one = pools.values().iterator().next();
+    wanted.field.problem(
+        "expected the topology of a pool, but was \""
+            + wanted.text
+            + "\", which no pool has; there are sub-slices of "
+            + shape
+            + " in "
+            + String.join(
+                ", ",
+                pools.entrySet().stream()
+                    .limit(MAX_POOLS)
+                    .map(pool -> pool.getKey() + " (" + pool.getValue() + ")")
+                    .toList())
+            + (pools.size() > MAX_POOLS ? " and " + (pools.size() - MAX_POOLS) + " more" : "")
+            + ": ask for one by the annotation "
+            + TpuLabels.SLICE_TOPOLOGY
+            + ": "
+            + shape
+            + ", and select "
+            + TpuLabels.TOPOLOGY
+            + ": "
+            + one);
   }
 
   // ---------------------------------------------------------------- where

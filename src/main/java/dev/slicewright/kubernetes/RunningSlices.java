@@ -42,6 +42,7 @@ final class RunningSlices {
    * @param cordons by domain id: partitions of failed Slices and of those left out, and nodes that
    *     are still labelled with a Slice that has none of them
    * @param stalePods pods bound to an earlier placement of their Slice, by name; restart them
+   * @param workloads what is wanted, by request id, but for what names Slices that it cannot have
    * @param failures what Slices and Workloads tell of lost slices, by object
    */
   record Found(
@@ -51,6 +52,7 @@ final class RunningSlices {
       List<SliceManifest> slices,
       Map<String, List<Part>> cordons,
       List<ObjectRef> stalePods,
+      Map<String, Workload> workloads,
       List<SliceFailure.Notice> failures) {}
 
   private final KubernetesObjects objects;
@@ -98,9 +100,11 @@ final class RunningSlices {
     SliceLabels labels = SliceLabels.read(objects, domains);
     readLabels(labels);
     List<ObjectRef> stale = claimPods(labels);
+    WorkloadTranslator.Translation possible =
+        new SelectedSlices(work, slices, claims, problems, leftOut).assign();
     claims.addAll(
-        new AdmittedClaims(domains, work, taken, cordons, problems, leftOut).claims(objects));
-    SliceOwners.Owned owned = new SliceOwners(work, settings, problems, leftOut).assign(claims);
+        new AdmittedClaims(domains, possible, taken, cordons, problems, leftOut).claims(objects));
+    SliceOwners.Owned owned = new SliceOwners(possible, settings, problems, leftOut).assign(claims);
     List<Hold> holds = new RunningHolds(domains, taken, owned, problems, leftOut).read(objects);
     return new Found(
         owned.running(),
@@ -109,6 +113,7 @@ final class RunningSlices {
         slices.values().stream().map(SliceObject::manifest).toList(),
         cordons.parts(),
         stale,
+        possible.workloads(),
         Failures.read(objects, slices.values(), work.owners()));
   }
 
@@ -191,7 +196,8 @@ final class RunningSlices {
     claims.add(claim);
   }
 
-  private static String ownId(String slice) {
+  /** The id of the request that a Slice becomes if it serves no other. */
+  static String ownId(String slice) {
     return Names.request(SliceManifest.KIND, "", slice, "");
   }
 

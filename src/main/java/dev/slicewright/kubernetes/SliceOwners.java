@@ -79,7 +79,7 @@ final class SliceOwners {
 
   private void ask(Claim claim) {
     if (claim.manifest != null) {
-      String assigned = claim.request; // by Kueue, to a Slice that names nobody
+      String assigned = claim.request; // by Kueue or a selector, to a Slice that names nobody
       askAnnotations(claim, claim.manifest.annotations());
       claim.request = claim.request.isEmpty() ? assigned : claim.request;
     }
@@ -116,7 +116,9 @@ final class SliceOwners {
     }
     claim.request = own.isEmpty() ? namedBySlc(annotations, work.owners()) : own;
     claim.index =
-        number(claim, TpuLabels.OWN_INDEX, 0, SliceRequest.MAX_SLICES - 1).orElse(-1L).intValue();
+        number(claim, TpuLabels.OWN_INDEX, 0, SliceRequest.MAX_SLICES - 1)
+            .orElse((long) claim.index)
+            .intValue();
     claim.slices =
         number(claim, TpuLabels.OWN_SLICES, 1, SliceRequest.MAX_SLICES).orElse(0L).intValue();
     claim.priority =

@@ -32,6 +32,7 @@ public final class Workload {
   private final Layout layout;
   private final boolean suspended;
   private final List<String> notes;
+  private final SliceSelection selection;
   private final HasMetadata source; // for patches; never changed
 
   /**
@@ -55,6 +56,7 @@ public final class Workload {
       Layout layout,
       boolean suspended,
       List<String> notes,
+      SliceSelection selection,
       HasMetadata source) {
     this.object = object;
     this.podSet = podSet;
@@ -62,6 +64,7 @@ public final class Workload {
     this.layout = layout;
     this.suspended = suspended;
     this.notes = List.copyOf(notes);
+    this.selection = selection;
     this.source = source;
   }
 
@@ -79,6 +82,7 @@ public final class Workload {
         new Layout(members, 1, members.stream().mapToInt(m -> m.chips > 0 ? m.pods : 0).sum()),
         false,
         List.of(),
+        SliceSelection.NONE,
         source);
   }
 
@@ -175,6 +179,11 @@ public final class Workload {
     return notes;
   }
 
+  /** The Slices that its author has chosen for it. */
+  SliceSelection selection() {
+    return selection;
+  }
+
   HasMetadata source() {
     return source;
   }
@@ -187,7 +196,8 @@ public final class Workload {
         && request.equals(o.request)
         && layout.equals(o.layout)
         && suspended == o.suspended
-        && notes.equals(o.notes);
+        && notes.equals(o.notes)
+        && selection.equals(o.selection);
   }
 
   @Override

@@ -201,6 +201,7 @@ final class WorkloadTranslator {
               result.layout(),
               podSets.isSuspended(),
               result.notes(),
+              result.selection(),
               object));
     } catch (InvalidInputException e) {
       found.addAll(ref.path(), e);

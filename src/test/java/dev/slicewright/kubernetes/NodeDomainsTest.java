@@ -666,4 +666,126 @@ class NodeDomainsTest {
     Domain block = cluster.domains().domain("block/a").orElseThrow();
     assertThat(block.health()).containsEntry(new Part.Host(new HostId(3)), Health.FAILED);
   }
+
+  // ---------------------------------------------------------------- one odd node
+
+  private static void assertOdd(List<Node> nodes, String node, String label, String... words) {
+    List<HasMetadata> objects = new ArrayList<>(nodes);
+    assertThatThrownBy(() -> strict(objects)).isInstanceOf(InvalidInputException.class);
+    Cluster cluster = LENIENT.read(objects);
+    assertThat(cluster.problems())
+        .filteredOn(problem -> problem.path().equals(NodeFacts.path(node, label)))
+        .singleElement()
+        .satisfies(problem -> assertThat(problem.message()).contains(words));
+    assertThat(cluster.host(node)).isEmpty();
+    for (Node other : nodes) {
+      String name = other.getMetadata().getName();
+      assertThat(cluster.host(name).isPresent()).as(name).isEqualTo(!name.equals(node));
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"tpu7", "tpu-v6e-slice", "tpu-v5p-slice", "tpu-v5-lite-podslice"})
+  void oneNodeOfAnotherAcceleratorInABlockIsItsOwnProblem(String accelerator) {
+    List<Node> nodes = ClusterFixtures.block("b", 2);
+    labels(nodes.get(5)).put(TpuLabels.ACCELERATOR, accelerator);
+    assertOdd(nodes, "b-0-5", TpuLabels.ACCELERATOR, "expected tpu7x", "was " + accelerator);
+
+    // The rest of the block takes work all the same.
+    List<HasMetadata> objects = new ArrayList<>(nodes);
+    objects.add(ClusterFixtures.job("a", "j", "tpu7x", "4x4x4", 0));
+    Cluster cluster = LENIENT.read(objects);
+    assertThat(cluster.requests()).hasSize(1);
+    Plan plan = plan(cluster.fleet(), cluster.requests().get(0));
+    assertThat(plan.unplaced()).isEmpty();
+  }
+
+  /** A selector of 4x8 does not match a node that says 8x4. */
+  @Test
+  void oneNodeThatSpellsThePoolsTopologyOtherwiseIsItsOwnProblem() {
+    List<Node> nodes = ClusterFixtures.pool("p", "tpu-v6e-slice", "4x8");
+    labels(nodes.get(3)).put(TpuLabels.TOPOLOGY, "8x4");
+    assertOdd(nodes, "p-3", TpuLabels.TOPOLOGY, "expected 4x8", "was 8x4");
+  }
+
+  @Test
+  void aLabelThatFewNodesLackIsAProblemThatNamesThem() {
+    String zone = "topology.kubernetes.io/zone";
+    for (int odd : List.of(1, 3, 5)) {
+      List<Node> nodes = ClusterFixtures.block("b", 4);
+      for (int i = 0; i < odd; i++) {
+        labels(nodes.get(20 + i)).remove(zone);
+      }
+      List<HasMetadata> objects = new ArrayList<>(nodes);
+      io.fabric8.kubernetes.api.model.batch.v1.Job job =
+          ClusterFixtures.job("a", "j", "tpu7x", "4x4x4", 0);
+      Map<String, String> selector =
+          new TreeMap<>(job.getSpec().getTemplate().getSpec().getNodeSelector());
+      selector.put(zone, "us-central1-c");
+      job.getSpec().getTemplate().getSpec().setNodeSelector(selector);
+      objects.add(job);
+      assertThat(LENIENT.read(objects).problems())
+          .singleElement()
+          .satisfies(
+              problem ->
+                  assertThat(problem.message())
+                      .contains("differ in " + zone)
+                      .contains(
+                          odd == 1
+                              ? "(b-1-4 from most)"
+                              : odd == 3
+                                  ? "(b-1-4, b-1-5, b-1-6 from most)"
+                                  : "(b-1-4, b-1-5, b-1-6 and 2 more from most)"));
+    }
+  }
+
+  // ---------------------------------------------------------------- names of hosts left out
+
+  private static List<String> strangeHosts(Cluster cluster, String pod) {
+    TpuTopology topology = pod(cluster, pod).topology();
+    List<String> strange = new ArrayList<>();
+    for (int host = 0; host < topology.hostCount(); host++) {
+      String name = topology.hostName(new HostId(host));
+      if (cluster.host(name).isEmpty()) {
+        strange.add(name);
+      }
+    }
+    return strange;
+  }
+
+  @Test
+  void aHostWhoseNodeIsLeftOutHasItsNameWhereItIsKnown() {
+    List<Node> nodes = ClusterFixtures.block("b", 3);
+    labels(nodes.get(33)).put(TpuLabels.ACCELERATOR, "tpu9"); // unknown
+    labels(nodes.get(20)).put(TpuLabels.ACCELERATOR, "tpu7"); // odd
+    Cluster cluster = LENIENT.read(nodes);
+    assertThat(strangeHosts(cluster, "block/b")).containsExactly("b-1-4", "b-2-1");
+    assertThat(cluster.host("b-2-1")).isEmpty();
+
+    // An update says the same as reading anew.
+    Node gone = nodes.remove(33);
+    Cluster without = cluster.update(List.of(), List.of(ObjectRef.of(gone)));
+    assertThat(strangeHosts(without, "block/b")).containsExactly("b-1-4", "missing/33");
+    Cluster back = without.update(List.of(gone), List.of());
+    assertThat(strangeHosts(back, "block/b")).containsExactly("b-1-4", "b-2-1");
+    labels(gone).remove(idLabel("4x4x4"));
+    assertThat(strangeHosts(back.update(List.of(gone), List.of()), "block/b"))
+        .containsExactly("b-1-4", "missing/33");
+  }
+
+  @Test
+  void aHostThatCouldBeOneOfTwoNodesHasNeithersName() {
+    List<Node> nodes = ClusterFixtures.block("b", 1);
+    labels(nodes.get(2)).put(TpuLabels.ACCELERATOR, "tpu9");
+    labels(nodes.get(3)).put(TpuLabels.ACCELERATOR, "tpu9");
+    assertThat(strangeHosts(LENIENT.read(nodes), "block/b"))
+        .containsExactly("missing/2", "missing/3");
+
+    List<Node> pool = ClusterFixtures.pool("p", "tpu-v6e-slice", "4x8");
+    labels(pool.get(3)).put(TpuLabels.TOPOLOGY, "8x4");
+    assertThat(strangeHosts(LENIENT.read(pool), "nodepool/p")).containsExactly("p-3");
+    labels(pool.get(4)).put(TpuLabels.TOPOLOGY, "8x4");
+    assertThat(strangeHosts(LENIENT.read(pool), "nodepool/p"))
+        .allMatch(name -> name.startsWith("missing/"));
+  }
 }

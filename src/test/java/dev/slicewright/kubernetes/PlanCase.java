@@ -185,6 +185,7 @@ final class PlanCase {
         new Workload.Layout(members, 1, pods),
         suspended,
         List.of(),
+        SliceSelection.NONE,
         object);
   }
 

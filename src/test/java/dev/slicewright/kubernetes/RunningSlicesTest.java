@@ -684,8 +684,23 @@ class RunningSlicesTest {
     Scene.Outcome found = scene.find();
 
     assertThat(found.ids()).containsExactly("Job/team/j/0");
-    assertThat(found.problem("Pod/team/y.spec.nodeName")).contains("Job/team/k/0", "Job/team/j/0");
+    assertThat(found.problem("Pod/team/y.spec.nodeName"))
+        .contains("Job/team/j and Job/team/k both run there")
+        .doesNotContain("restart", "delete");
     assertThat(found.left()).containsExactly("Pod/team/y");
+    assertThat(scene.cordoned(found, "nodepool/p")).containsExactly("p-n5"); // it still runs
+  }
+
+  @Test
+  void twoPodsOfNobodyOnOnePoolAreNamedPlainly() {
+    scene.domains.pool("p", "4x4x4");
+    scene.pod("old-0", "Pod/team/old-0", 0, "p-n0");
+    scene.pod("old-1", "Pod/team/old-1", 0, "p-n1");
+
+    assertThat(scene.find().problem("Pod/team/old-1.spec.nodeName"))
+        .contains("Pod/team/old-0 and Pod/team/old-1 both run there")
+        .contains("before Pod/team/old-1 has ended")
+        .doesNotContain("restart", "delete", "old-0/0");
   }
 
   @Test

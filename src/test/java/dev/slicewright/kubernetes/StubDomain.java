@@ -36,6 +36,11 @@ record StubDomain(
     String idPrefix)
     implements Domain {
 
+  @Override
+  public List<String> odd(String label) {
+    return List.of();
+  }
+
   /** A block of TPU7x with so many cubes. */
   static StubDomain block(String name, int cubes) {
     return of(

@@ -324,4 +324,57 @@ class WorkloadTranslatorTest {
             leftOut)
         .workloads();
   }
+
+  // ---------------------------------------------------------------- sub-slices
+
+  @Example
+  void aSubSliceAskedForByTheSelectorAloneIsAProblemThatSaysHow() throws IOException {
+    String yaml =
+        """
+        apiVersion: batch/v1
+        kind: Job
+        metadata: {name: small, namespace: a}
+        spec:
+          completionMode: Indexed
+          parallelism: 2
+          completions: 2
+          template:
+            metadata: {annotations: {}}
+            spec:
+              nodeSelector:
+                cloud.google.com/gke-tpu-accelerator: tpu-v6e-slice
+                cloud.google.com/gke-tpu-topology: 2x4
+              containers: [{name: w, resources: {limits: {google.com/tpu: "4"}}}]
+        """;
+    List<HasMetadata> objects = new ArrayList<>(ClusterFixtures.subslicing("big", "4x8"));
+    objects.addAll(WorkloadFixturesTest.read(yaml));
+    Cluster cluster = ClusterReader.builder().lenient(true).build().read(objects);
+    assertThat(cluster.requests()).isEmpty();
+    assertThat(cluster.problems())
+        .singleElement()
+        .satisfies(
+            problem -> {
+              assertThat(problem.path())
+                  .isEqualTo(
+                      "Job/a/small.spec.template.spec.nodeSelector[" + TpuLabels.TOPOLOGY + "]");
+              assertThat(problem.message())
+                  .contains("sub-slices of 2x4 in nodepool/big (4x8)")
+                  .contains(TpuLabels.SLICE_TOPOLOGY + ": 2x4")
+                  .contains(TpuLabels.TOPOLOGY + ": 4x8");
+            });
+
+    // As it says, it works; and where a pool has the topology, or none can be cut so, it is silent.
+    String asTold =
+        yaml.replace("{}", "{cloud.google.com/gke-tpu-slice-topology: 2x4}")
+            .replace("topology: 2x4\n", "topology: 4x8\n");
+    objects.set(objects.size() - 1, WorkloadFixturesTest.read(asTold).get(0));
+    assertThat(ClusterReader.create().read(objects).requests()).hasSize(1);
+    List<HasMetadata> own = new ArrayList<>(ClusterFixtures.subslicing("big", "4x8"));
+    own.addAll(ClusterFixtures.pool("small", "tpu-v6e-slice", "2x4"));
+    own.addAll(WorkloadFixturesTest.read(yaml));
+    assertThat(ClusterReader.create().read(own).requests()).hasSize(1);
+    List<HasMetadata> uncut = new ArrayList<>(ClusterFixtures.pool("big", "tpu-v6e-slice", "4x8"));
+    uncut.addAll(WorkloadFixturesTest.read(yaml));
+    assertThat(ClusterReader.create().read(uncut).requests()).hasSize(1);
+  }
 }
