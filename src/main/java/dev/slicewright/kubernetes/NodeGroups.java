@@ -90,7 +90,8 @@ final class NodeGroups {
   private void addAbsent(Collection<NodeFacts> nodes) {
     List<Absent> absent = new ArrayList<>();
     for (NodeFacts node : nodes) {
-      if (node.layout() == null || gone.contains(node.name())) {
+      boolean named = !node.name().isEmpty();
+      if (named && (node.layout() == null || gone.contains(node.name()))) {
         absent.add(new Absent(node.name(), ids(node)));
       }
     }

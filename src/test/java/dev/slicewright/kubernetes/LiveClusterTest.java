@@ -227,6 +227,26 @@ class LiveClusterTest {
   // ---- failures
 
   @Test
+  void aNodeThatIsNotReadyForAMomentMovesNothing() {
+    cubes("blk-a", "c1", "c2");
+    InstantSource[] now = {clock};
+    SchedulerLoop patient =
+        new SchedulerLoop(gke.connect(), () -> now[0].instant(), Duration.ofMinutes(5));
+    gke.add(job("train", "4x4x4", 16));
+    settle(patient);
+    Map<String, String> slices = gke.states();
+    Node node = client.nodes().withName(gke.running("team-a").get("train-3")).get();
+    ClusterFixtures.ready(node, "Unknown");
+    client.nodes().resource(node).updateStatus();
+    patient.resync();
+    patient.round();
+    assertThat(gke.states()).as("at once").isEqualTo(slices);
+
+    now[0] = InstantSource.fixed(clock.instant().plus(Duration.ofMinutes(5)));
+    assertThat(patient.round()).as("after five minutes").isNotEmpty();
+  }
+
+  @Test
   @DisplayName("xpk#685: after a slice has failed its work is tried again, on other partitions")
   void xpk685_workOfAFailedSliceRunsElsewhere() {
     cubes("blk-a", "c1", "c2", "c3");
