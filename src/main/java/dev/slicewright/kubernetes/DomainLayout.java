@@ -330,7 +330,7 @@ final class DomainLayout {
       }
       byHost.forEach(
           (host, nodes) -> {
-            if (nodes.size() == 1 && places.get(nodes.get(0)) == 1) {
+            if (nodes.size() == 1 && places.getOrDefault(nodes.get(0), 0) == 1) {
               absent.put(offset + host, nodes.get(0));
             }
           });
