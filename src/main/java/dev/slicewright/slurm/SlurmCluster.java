@@ -143,8 +143,13 @@ public final class SlurmCluster {
    */
   public SlurmCluster withNodes(String text) {
     Problems problems = new Problems();
-    List<SlurmNode> read = SlurmNode.parse(TextTree.withoutMark(text), problems);
+    List<SlurmNode> read = SlurmNode.parse(withoutMark(text), problems);
     return with(read, problems.list());
+  }
+
+  /** A text without the mark by which some editors and shells say that it is Unicode. */
+  private static String withoutMark(String text) {
+    return text.startsWith("\ufeff") ? text.substring(1) : text;
   }
 
   /**
@@ -187,7 +192,7 @@ public final class SlurmCluster {
    */
   public SlurmCluster withJobs(String text) {
     Problems problems = new Problems();
-    List<SlurmJob> read = SlurmJob.parse(TextTree.withoutMark(text), problems);
+    List<SlurmJob> read = SlurmJob.parse(withoutMark(text), problems);
     return withJobs(read, problems);
   }
 

@@ -84,11 +84,6 @@ final class TextTree {
     return parse(factory.createParser(ObjectReadContext.empty(), text), what, wanted);
   }
 
-  /** A text without the mark by which some editors and shells say that it is Unicode. */
-  static String withoutMark(String text) {
-    return text.startsWith("\ufeff") ? text.substring(1) : text;
-  }
-
   private static void checkLength(String text, int limit, String what) {
     if (text.length() > limit) {
       throw new InvalidInputException(

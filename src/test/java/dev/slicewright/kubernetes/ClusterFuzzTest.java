@@ -30,7 +30,7 @@ import tools.jackson.databind.json.JsonMapper;
  */
 class ClusterFuzzTest {
 
-  private static final int INPUTS = Integer.getInteger("fuzz.inputs", 6_000);
+  private static final int INPUTS = Integer.getInteger("fuzz.inputs", 12_000);
   private static final int PLANNED = 50; // one of so many
   private static final ClusterReader LENIENT = ClusterReader.builder().lenient(true).build();
   private static final ClusterReader STRICT = ClusterReader.create();
