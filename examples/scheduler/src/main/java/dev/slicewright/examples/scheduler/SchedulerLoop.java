@@ -1,7 +1,5 @@
 package dev.slicewright.examples.scheduler;
 
-import static dev.slicewright.examples.scheduler.ClusterWriter.KINDS;
-
 import dev.slicewright.SolveBudget;
 import dev.slicewright.kubernetes.Cluster;
 import dev.slicewright.kubernetes.ClusterPlan;
@@ -15,20 +13,15 @@ import dev.slicewright.request.PlanningRules;
 import dev.slicewright.solve.SlicePlanner;
 import io.fabric8.kubernetes.api.model.Event;
 import io.fabric8.kubernetes.api.model.HasMetadata;
-import io.fabric8.kubernetes.api.model.KubernetesResourceList;
 import io.fabric8.kubernetes.client.KubernetesClient;
 import io.fabric8.kubernetes.client.KubernetesClientException;
-import io.fabric8.kubernetes.client.dsl.FilterWatchListDeletable;
-import io.fabric8.kubernetes.client.informers.ResourceEventHandler;
 import java.lang.System.Logger.Level;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.HashSet;
-import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.Set;
 import java.util.function.BooleanSupplier;
 
@@ -49,15 +42,13 @@ public final class SchedulerLoop {
   private static final Duration RESYNC = Duration.ofMinutes(5);
   private static final Duration IDLE = Duration.ofSeconds(10);
   private static final Duration RETRY = Duration.ofSeconds(2);
-  private static final Duration MOMENT = Duration.ofMillis(200);
   private static final System.Logger LOG = System.getLogger(SchedulerLoop.class.getName());
 
-  private final KubernetesClient client;
+  private final ClusterFeed feed;
   private final InstantSource clock;
   private final ClusterWriter writer;
   private final ClusterReader reader = ClusterReader.builder().lenient(true).build();
   private final SlicePlanner planner = SlicePlanner.create();
-  private final Map<ObjectRef, HasMetadata> news = new LinkedHashMap<>(); // null: gone; own lock
   private final Duration patience;
   private Cluster cluster;
   private Instant brokenSince = Instant.MAX;
@@ -67,7 +58,7 @@ public final class SchedulerLoop {
    *     is not ready for a moment comes back
    */
   public SchedulerLoop(KubernetesClient client, InstantSource clock, Duration patience) {
-    this.client = client;
+    this.feed = new ClusterFeed(client);
     this.clock = clock;
     this.patience = patience;
     this.writer = new ClusterWriter(client);
@@ -86,52 +77,20 @@ public final class SchedulerLoop {
           resync = clock.instant().plus(RESYNC);
         }
         round();
-        rest(IDLE);
+        feed.await(IDLE);
       } catch (KubernetesClientException e) {
         LOG.log(Level.WARNING, "the next round tries again", e);
         resync = Instant.MIN;
-        rest(RETRY);
+        feed.await(RETRY);
       }
-    }
-  }
-
-  /** Until something has changed, or so long; a moment at least, since changes come in swarms. */
-  private void rest(Duration most) {
-    try {
-      Thread.sleep(MOMENT.toMillis());
-      synchronized (news) {
-        if (news.isEmpty()) {
-          news.wait(most.toMillis());
-        }
-      }
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
     }
   }
 
   // ---- in
 
-  private List<
-          FilterWatchListDeletable<
-              ? extends HasMetadata, ? extends KubernetesResourceList<? extends HasMetadata>, ?>>
-      sources() {
-    return List.of(
-        client.nodes(),
-        client.pods().inAnyNamespace(),
-        client.batch().v1().jobs().inAnyNamespace(),
-        client.scheduling().v1().priorityClasses(),
-        client.configMaps().inAnyNamespace().withLabel(TpuLabels.OWN_HOLD),
-        client.genericKubernetesResources(KINDS.get("Slice")),
-        client.genericKubernetesResources(KINDS.get("JobSet")).inAnyNamespace(),
-        client.genericKubernetesResources(KINDS.get("LeaderWorkerSet")).inAnyNamespace());
-  }
-
   /** Reads the whole cluster. */
   public void resync() {
-    List<HasMetadata> objects = new ArrayList<>();
-    for (var source : sources()) { // a CRD that is not installed is no error
-      ClusterWriter.unless(ClusterWriter.NOT_FOUND, () -> objects.addAll(source.list().getItems()));
-    }
+    List<HasMetadata> objects = feed.list();
     objects.forEach(writer::saw);
     cluster = reader.read(objects);
     cluster.problems().forEach(problem -> LOG.log(Level.WARNING, problem.toString()));
@@ -139,53 +98,15 @@ public final class SchedulerLoop {
 
   /** From now on changes come by themselves; each round takes in those that have arrived. */
   public void watch() {
-    ResourceEventHandler<HasMetadata> handler =
-        new ResourceEventHandler<>() {
-          @Override
-          public void onAdd(HasMetadata object) {
-            hear(object, object);
-          }
-
-          @Override
-          public void onUpdate(HasMetadata before, HasMetadata object) {
-            hear(object, object);
-          }
-
-          @Override
-          public void onDelete(HasMetadata object, boolean unknown) {
-            hear(object, null);
-          }
-        };
-    for (var source : sources()) {
-      ClusterWriter.unless(ClusterWriter.NOT_FOUND, () -> source.inform(handler) != null);
-    }
-  }
-
-  private void hear(HasMetadata object, HasMetadata is) {
-    synchronized (news) {
-      news.put(ObjectRef.of(object), is);
-      news.notifyAll();
-    }
+    feed.watch();
   }
 
   private void takeIn() {
-    List<HasMetadata> changed = new ArrayList<>();
-    List<ObjectRef> gone = new ArrayList<>();
-    synchronized (news) {
-      news.forEach(
-          (ref, is) -> {
-            if (is == null) {
-              gone.add(ref);
-            } else {
-              changed.add(is);
-            }
-          });
-      news.clear();
-    }
-    changed.forEach(writer::saw);
-    gone.forEach(writer::forget);
-    if (!changed.isEmpty() || !gone.isEmpty()) {
-      cluster = cluster.update(changed, gone);
+    ClusterFeed.News news = feed.take();
+    news.changed().forEach(writer::saw);
+    news.gone().forEach(writer::forget);
+    if (!news.changed().isEmpty() || !news.gone().isEmpty()) {
+      cluster = cluster.update(news.changed(), news.gone());
     }
   }
 
