@@ -4,7 +4,6 @@ import java.util.Iterator;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 import org.snakeyaml.engine.v2.api.LoadSettings;
-import org.snakeyaml.engine.v2.api.lowlevel.Parse;
 import org.snakeyaml.engine.v2.common.Anchor;
 import org.snakeyaml.engine.v2.events.CollectionStartEvent;
 import org.snakeyaml.engine.v2.events.Event;
@@ -12,6 +11,8 @@ import org.snakeyaml.engine.v2.events.NodeEvent;
 import org.snakeyaml.engine.v2.events.ScalarEvent;
 import org.snakeyaml.engine.v2.exceptions.Mark;
 import org.snakeyaml.engine.v2.exceptions.MarkedYamlEngineException;
+import org.snakeyaml.engine.v2.parser.ParserImpl;
+import org.snakeyaml.engine.v2.scanner.StreamReader;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.node.StringNode;
 
@@ -50,7 +51,8 @@ final class YamlEvents implements ManifestEvents {
     this.firstLine = firstLine;
     this.maxTokenLength = maxTokenLength;
     part.allow(maxTokenLength);
-    this.events = new Parse(SETTINGS).parseReader(part).iterator();
+    // What the engine's Parse does, whose package its module does not export.
+    this.events = new ParserImpl(SETTINGS, new StreamReader(SETTINGS, part));
   }
 
   @Override
