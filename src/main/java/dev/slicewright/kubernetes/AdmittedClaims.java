@@ -2,9 +2,8 @@ package dev.slicewright.kubernetes;
 
 import dev.slicewright.InvalidInputException;
 import dev.slicewright.Problems;
+import dev.slicewright.topology.Footprint;
 import dev.slicewright.topology.HostId;
-import dev.slicewright.topology.PartitionForest;
-import dev.slicewright.topology.PartitionId;
 import dev.slicewright.topology.Shape;
 import dev.slicewright.topology.TpuTopology;
 import io.fabric8.kubernetes.api.model.HasMetadata;
@@ -19,7 +18,6 @@ import java.util.Set;
 import java.util.SortedSet;
 import java.util.TreeMap;
 import java.util.TreeSet;
-import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -208,20 +206,17 @@ final class AdmittedClaims {
       domain = domains.domain("nodepool/" + value).orElse(null);
       hosts = domain == null ? List.of() : allHosts(domain);
     } else {
-      Shape shape = shape(level);
+      Shape shape = TopologyWish.shapeOf(level).orElse(null);
       List<Domain> having = shape == null ? List.of() : domains.withPartition(shape, value);
       domain = having.isEmpty() ? null : having.get(0);
       hosts =
-          domain == null || shape == null
+          shape == null || having.isEmpty()
               ? List.of()
-              : domain
+              : having
+                  .get(0)
                   .partition(shape, value)
-                  .map(
-                      id ->
-                          List.copyOf(
-                              hosts(
-                                  having.get(0).topology(),
-                                  cells(having.get(0).topology().partitions().orElseThrow(), id))))
+                  .map(id -> hosts(having.get(0), new Footprint.Partition(id)))
+                  .map(List::copyOf)
                   .orElse(List.of());
     }
     if (domain == null) {
@@ -250,32 +245,14 @@ final class AdmittedClaims {
     return hosts;
   }
 
-  /** The shape in the label of a level of partitions; null if it is none. */
-  private static @Nullable Shape shape(String level) {
-    for (String prefix : List.of(TpuLabels.PARTITION_PREFIX, TpuLabels.SUBSLICE_PREFIX)) {
-      int end = level.length() - TpuLabels.ID_SUFFIX.length();
-      if (level.startsWith(prefix)
-          && level.endsWith(TpuLabels.ID_SUFFIX)
-          && end > prefix.length()) {
-        try {
-          return Shape.parse(level.substring(prefix.length(), end));
-        } catch (InvalidInputException e) {
-          return null;
-        }
-      }
-    }
-    return null;
+  private static SortedSet<HostId> hosts(Domain domain, Footprint footprint) {
+    return hosts(domain, domain.topology().cells(footprint));
   }
 
-  private static int[] cells(PartitionForest forest, PartitionId id) {
-    int first = forest.firstCell(id);
-    return IntStream.range(first, first + forest.cellCount(id)).toArray();
-  }
-
-  private static SortedSet<HostId> hosts(TpuTopology topology, int[] cells) {
+  private static SortedSet<HostId> hosts(Domain domain, int[] cells) {
     SortedSet<HostId> hosts = new TreeSet<>();
     for (int cell : cells) {
-      hosts.add(topology.hostOfCell(cell));
+      hosts.add(domain.topology().hostOfCell(cell));
     }
     return hosts;
   }
@@ -293,10 +270,7 @@ final class AdmittedClaims {
       }
       HostFootprints.Found found = around(group, host, left, wanted);
       SortedSet<HostId> inside =
-          found == null
-              ? new TreeSet<>(Set.of(host))
-              : hosts(
-                  group.domain().topology(), group.domain().topology().cells(found.footprint()));
+          found == null ? new TreeSet<>(Set.of(host)) : hosts(group.domain(), found.footprint());
       boolean whole = found != null && group.hosts().containsAll(inside);
       left.removeAll(inside);
       if (found == null || !whole) {
@@ -322,7 +296,7 @@ final class AdmittedClaims {
       Group group, HostId host, Set<HostId> left, List<Shape> wanted) {
     Domain domain = group.domain();
     TpuTopology topology = domain.topology();
-    if (domain.kind() == Domain.Kind.POOL || domain.kind() == Domain.Kind.NODE) {
+    if (domain.isAtomic()) {
       return HostFootprints.whole(domain).orElse(null);
     }
     if (wanted.isEmpty()) {
@@ -365,7 +339,7 @@ final class AdmittedClaims {
       if (!holds(holder, group.request())) {
         refuse(
             group,
-            hosts(group.domain().topology(), claim.cells),
+            hosts(group.domain(), claim.cells),
             "expected " + claim.place() + " free for its pods, but " + holder + " is on it");
       }
       return Optional.empty();

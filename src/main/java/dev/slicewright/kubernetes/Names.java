@@ -11,7 +11,7 @@ import java.util.Locale;
 final class Names {
 
   static final int MAX_SLICE_NAME = 49;
-  private static final int MAX_REQUEST_ID = 253;
+  static final int MAX_REQUEST_ID = 253;
   private static final int DIGITS = 10;
 
   private Names() {}

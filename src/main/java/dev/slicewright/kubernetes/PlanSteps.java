@@ -42,6 +42,7 @@ final class PlanSteps {
   private final Map<ObjectRef, Integer> stopped = new HashMap<>(); // by which step
   private final Map<ObjectRef, Set<Integer>> made = new HashMap<>(); // since it last went on
   private final Set<String> evicted = new HashSet<>(); // requests
+  private final Set<SliceId> moved = new HashSet<>();
   private final Set<ObjectRef> dropped = new TreeSet<>(); // of these, already patched
 
   private PlanSteps(Cluster cluster, PlanPlaces places, Rollout rollout, Set<String> leftOut) {
@@ -53,6 +54,7 @@ final class PlanSteps {
       byObject.computeIfAbsent(workload.object(), object -> new ArrayList<>()).add(workload);
     }
     rollout.plan().evictions().forEach(eviction -> evicted.add(eviction.request()));
+    rollout.plan().moves().forEach(move -> moved.add(move.from().id()));
   }
 
   static List<ClusterStep> of(
@@ -132,16 +134,11 @@ final class PlanSteps {
     }
     if (workload != null) {
       made.computeIfAbsent(workload.object(), object -> new TreeSet<>()).addAll(last);
-      boolean moved = step.kind() == Step.Kind.DETOUR || isMoved(place.id());
-      if (!moved) {
+      if (step.kind() != Step.Kind.DETOUR && !moved.contains(place.id())) {
         goOn(workload, last); // what is new has no step of its own for going on
       }
     }
     return last;
-  }
-
-  private boolean isMoved(SliceId slice) {
-    return rollout.plan().moves().stream().anyMatch(move -> move.from().id().equals(slice));
   }
 
   /** Failed Slices of the same slice: once there is a better one they are in the way. */
@@ -347,6 +344,8 @@ final class PlanSteps {
   private void dropSurplus() {
     Set<String> unplaced = new TreeSet<>();
     rollout.plan().unplaced().forEach(u -> unplaced.add(Cluster.wholeId(u.request())));
+    Set<ObjectRef> touched = new HashSet<>();
+    steps.forEach(step -> touched.add(step.object()));
     for (SliceManifest slice : cluster.slices()) {
       String request = slice.annotations().getOrDefault(TpuLabels.OWN_REQUEST, "");
       boolean failed = !slice.takesPartitions();
@@ -357,7 +356,7 @@ final class PlanSteps {
                   .noneMatch(used -> used != null && used.name().equals(slice.name()));
       if ((surplus || failed && unplaced.contains(request))
           && !slice.deleting()
-          && steps.stream().noneMatch(step -> step.object().equals(ref(slice)))) {
+          && touched.add(ref(slice))) {
         add(Set.of(), Kind.DELETE_SLICE, ref(slice), request, null, null);
       }
     }

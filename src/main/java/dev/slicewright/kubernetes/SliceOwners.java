@@ -33,7 +33,6 @@ final class SliceOwners {
   /** What runs, by slice id, and the numbers of slices that do not run, by request. */
   record Owned(List<RunningSlice> running, Map<String, List<Integer>> missing) {}
 
-  private static final int MAX_ID = 253;
   private static final long LONGEST_SECONDS = 100L * 365 * 24 * 3600;
 
   private final WorkloadTranslator.Translation work;
@@ -103,12 +102,12 @@ final class SliceOwners {
 
   private void askAnnotations(Claim claim, Map<String, String> annotations) {
     String own = annotations.getOrDefault(TpuLabels.OWN_REQUEST, "");
-    if (own.length() > MAX_ID) {
+    if (own.length() > Names.MAX_REQUEST_ID) {
       problem(
           claim,
           TpuLabels.OWN_REQUEST,
           "expected the id of a request, at most "
-              + MAX_ID
+              + Names.MAX_REQUEST_ID
               + " characters, but it has "
               + own.length()
               + "; the Slice counts as nobody's");
